@@ -1,0 +1,58 @@
+"""bestk: find the K best of N noisy options, with a guarantee, in as few samples as possible.
+
+Public names load when first used, so that `import bestk` stays cheap.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bestk.decisions import TopK as TopK
+    from bestk.errors import BestkError as BestkError
+    from bestk.errors import InputError as InputError
+    from bestk.hardness import Difficulty as Difficulty
+    from bestk.hardness import difficulty as difficulty
+    from bestk.policies import CATALOGUE as CATALOGUE
+    from bestk.problem import Problem as Problem
+    from bestk.rewards import Bernoulli as Bernoulli
+    from bestk.rewards import Gaussian as Gaussian
+    from bestk.rewards import SubGaussian as SubGaussian
+    from bestk.simulation import Instance as Instance
+    from bestk.simulation import SimulationResult as SimulationResult
+    from bestk.simulation import make_instance as make_instance
+    from bestk.simulation import simulate as simulate
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "TopK": "decisions",
+    "Difficulty": "hardness",
+    "difficulty": "hardness",
+    "BestkError": "errors",
+    "InputError": "errors",
+    "CATALOGUE": "policies",
+    "Problem": "problem",
+    "Bernoulli": "rewards",
+    "Gaussian": "rewards",
+    "SubGaussian": "rewards",
+    "Instance": "simulation",
+    "SimulationResult": "simulation",
+    "make_instance": "simulation",
+    "simulate": "simulation",
+}
+
+__all__ = ["__version__", *sorted(_HOMES)]  # noqa: PLE0604 - names of the table above
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'bestk' has no attribute '{name}'")
+    value = getattr(import_module(f"bestk.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

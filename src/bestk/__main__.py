@@ -1,0 +1,5 @@
+"""`python -m bestk`."""
+
+from bestk.cli.main import main
+
+main()

@@ -1,0 +1,60 @@
+"""Where the command line writes, and how it shows progress."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+def show(renderable: Any) -> None:
+    """Print something for people on standard output."""
+    from rich.console import Console
+
+    # in a pipe there is no width to keep to
+    Console(width=None if sys.stdout.isatty() else 160).print(renderable)
+
+
+def show_json(data: Any) -> None:
+    """Print one JSON value: finite numbers and nulls only."""
+    print(json.dumps(data, allow_nan=False))
+
+
+def note(message: str) -> None:
+    """A line on standard error."""
+    print(message, file=sys.stderr)
+
+
+Advance = Callable[[int, str], None]  # how many more are done, and what is being done
+
+
+@contextmanager
+def progress(description: str, total: int) -> Iterator[Advance]:
+    """A progress bar on a terminal, silence in a pipe."""
+    if not sys.stderr.isatty():
+        yield _ignore
+        return
+    from rich import progress as rich
+    from rich.console import Console
+
+    with rich.Progress(
+        rich.TextColumn("{task.description}"),
+        rich.BarColumn(),
+        rich.MofNCompleteColumn(),
+        rich.TimeElapsedColumn(),
+        rich.TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task(description, total=total)
+
+        def advance(steps: int, text: str) -> None:
+            bar.update(task, advance=steps, description=text)
+
+        yield advance
+
+
+def _ignore(steps: int, text: str) -> None:
+    """No terminal, no bar."""

@@ -1,0 +1,73 @@
+"""The `bestk` command: the commands put together, errors turned into one paragraph."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from typing import Annotated
+
+import typer
+
+from bestk import __version__
+from bestk.cli.console import note
+from bestk.cli.policies import policies
+from bestk.cli.reproduce import reproduce
+from bestk.cli.simulate import simulate
+from bestk.errors import BestkError
+
+app = typer.Typer(
+    name="bestk",
+    help="Find the K best of N noisy options, with a guarantee, in as few samples as possible.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(simulate)
+app.command()(reproduce)
+app.command()(policies)
+
+_debug = False
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"bestk {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    debug: Annotated[bool, typer.Option(help="Show a traceback when something fails.")] = False,
+    version: Annotated[  # noqa: ARG001 - handled by its callback
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    global _debug  # noqa: PLW0603 - the one switch of the process
+    _debug = debug
+
+
+def main() -> None:
+    """Entry point: exit codes 0 done, 2 bad input, 130 interrupted, 1 anything else."""
+    try:
+        app()
+    except BestkError as error:
+        code = _fail(str(error), 2)
+    except KeyboardInterrupt:
+        code = _fail("interrupted", 130)
+    except BrokenPipeError:  # the reader of our output has gone, as in `bestk ... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    except Exception as error:
+        code = _fail(f"unexpected {type(error).__name__}: {error} (--debug shows where)", 1)
+    else:
+        code = 0
+    sys.exit(code)
+
+
+def _fail(message: str, code: int) -> int:
+    if _debug:
+        traceback.print_exc()
+    note(f"bestk: {message}")
+    return code

@@ -1,0 +1,75 @@
+"""`bestk reproduce`: both figures of the paper, and a verdict on every claim of its text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bestk.cli.console import progress, show
+from bestk.errors import InputError
+
+FULL_RUNS, QUICK_RUNS = 100, 20
+
+
+def reproduce(
+    out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("reproduction"),
+    quick: Annotated[
+        bool, typer.Option("--quick", help="N up to 200 and 20 runs: a minute or so.")
+    ] = False,
+    panels: Annotated[
+        str | None, typer.Option(help="Only these, e.g. fig1a,fig2f.  [default: all 14]")
+    ] = None,
+    runs: Annotated[
+        int | None, typer.Option(help="Runs a point.  [default: 100, quick: 20]")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(help="Threads.  [default: all cores]")] = None,
+) -> None:
+    """Reproduce Figures 1 and 2 of the paper and test its claims.
+
+    Writes results.csv, figure1 and figure2 (.png and .svg), claims.json and report.html. An
+    interrupted run resumes where it stopped when the same command is given again.
+    """
+    from bestk.paper import claims, extra, run
+    from bestk.paper.panels import FULL_ARMS, QUICK_ARMS, choose
+    from bestk.paper.results import ResultsFile
+    from bestk.report import figures, html, tables
+
+    if runs is None:
+        runs = QUICK_RUNS if quick else FULL_RUNS
+    if runs < 2:
+        raise InputError(f"runs={runs} was refused: an interval needs at least 2")
+    chosen = choose(panels)
+    figures.load_matplotlib()  # before hours of work, not after
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {out}: {error.strerror}") from error
+    file = ResultsFile(out / "results.csv")
+    wanted = list(run.points(chosen, QUICK_ARMS if quick else FULL_ARMS))
+    with progress("reproducing", len(wanted)) as advance:
+        run.run_points(
+            file, wanted, runs, jobs, lambda p: advance(1, f"{p.panel.id} N={p.arms} {p.policy}")
+        )
+    rows = {point.key: file.rows[point.key] for point in wanted}
+    found = claims.from_panels(rows)
+    if panels is None:
+        with progress("testing claims", len(extra.EXTRA)) as advance:
+            for test in extra.EXTRA:
+                found.append(test(extra.Lab(runs, jobs)))
+                advance(1, "testing claims")
+    found.sort(key=lambda claim: (int(claim.id.split("-")[0]), claim.id))
+    pictures = figures.save(rows, out)
+    (out / "claims.json").write_text(
+        json.dumps([claim.to_dict() for claim in found], indent=1) + "\n", encoding="utf-8"
+    )
+    command = "bestk reproduce" + " --quick" * quick + (f" --panels {panels}" if panels else "")
+    command += f" --runs {runs}"
+    html.write(
+        out / "report.html", [path for path in pictures if path.suffix == ".png"], found, command
+    )
+    show(tables.claims(found))
+    for path in [*pictures, out / "claims.json", out / "report.html"]:
+        print(path)

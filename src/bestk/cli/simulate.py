@@ -1,0 +1,107 @@
+"""`bestk simulate`: one policy on one instance, many runs."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Annotated, Any
+
+import typer
+
+from bestk.cli.console import note, progress, show, show_json
+from bestk.errors import InputError
+
+
+def simulate(
+    k: Annotated[str, typer.Option(help="How many arms to find: an integer, or N/2.")],
+    instance: Annotated[
+        str | None,
+        typer.Option(help="1-sparse, exponential, lil-exponential or means."),
+    ] = None,
+    arms: Annotated[int | None, typer.Option(help="Number of arms N.")] = None,
+    policy: Annotated[
+        str, typer.Option(help="Which policy (`bestk policies` lists them).")
+    ] = "lil-rand-lucb",
+    variant: Annotated[
+        str | None, typer.Option(help="faithful (default) or heuristic, where the policy has them.")
+    ] = None,
+    delta: Annotated[float, typer.Option(help="Wanted error probability (the paper's nu).")] = 0.01,
+    runs: Annotated[int, typer.Option(help="How many independent runs.")] = 100,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 1,
+    alpha: Annotated[
+        float | None, typer.Option(help="Exponent of exponential and lil-exponential.")
+    ] = None,
+    means: Annotated[
+        str | None, typer.Option(help="A comma list, or a file with one number a line.")
+    ] = None,
+    epsilon: Annotated[
+        float, typer.Option(help="Slack: arms this close to the K-th best may be answered.")
+    ] = 0.0,
+    rewards: Annotated[str, typer.Option(help="gaussian or bernoulli.")] = "gaussian",
+    sigma: Annotated[
+        float | None, typer.Option(help="Standard deviation of the rewards.  [default: 0.5]")
+    ] = None,
+    max_samples: Annotated[
+        int | None,
+        typer.Option(help="Cut a run off here: it is then unfinished.  [default: 10^9]"),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Threads; results do not depend on it.  [default: all cores]")
+    ] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="A policy's own parameter; may be repeated."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Run a policy on an instance with known means, and count samples and errors.
+
+    Example: bestk simulate --instance 1-sparse --arms 100 --k 2 --variant heuristic --runs 200
+    """
+    from bestk import simulation
+    from bestk.rewards import make_rewards
+
+    if instance is None:
+        if means is None:
+            raise InputError(f"give --instance ({', '.join(simulation.INSTANCES)}) or --means")
+        instance = "means"
+    made = simulation.make_instance(
+        instance,
+        arms=arms,
+        k=k,
+        alpha=alpha,
+        means=None if means is None else simulation.read_means(means),
+    )
+    with warnings.catch_warnings(record=True) as caught, progress("simulating", runs) as advance:
+        warnings.simplefilter("always")
+        result = simulation.simulate(
+            made,
+            policy,
+            variant,
+            delta=delta,
+            epsilon=epsilon,
+            rewards=make_rewards(rewards, sigma),
+            params=_params(param or []),
+            runs=runs,
+            seed=seed,
+            max_samples=max_samples,
+            jobs=jobs,
+            progress=lambda done: advance(done, "simulating"),
+        )
+    for warning in caught:
+        note(f"warning: {warning.message}")
+    if json:
+        show_json(result.to_dict())
+        return
+    from bestk.report import tables
+
+    show(tables.simulation(result))
+
+
+def _params(entries: list[str]) -> dict[str, Any]:
+    params = {}
+    for entry in entries:
+        name, equals, value = entry.partition("=")
+        if not equals:
+            raise InputError(f"--param '{entry}' was refused: write it as NAME=VALUE")
+        params[name.strip()] = value.strip()
+    return params

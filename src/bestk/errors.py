@@ -1,0 +1,32 @@
+"""Errors a person can act on: what was wrong, what was expected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class BestkError(Exception):
+    """Base of every error that bestk raises on purpose."""
+
+
+class InputError(BestkError, ValueError):
+    """A value from the user that cannot be used; nothing was changed."""
+
+
+class UnknownName(InputError):
+    """A name that is not in a catalogue."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        known = list(known)
+        near = get_close_matches(name, known, n=1, cutoff=0.5)
+        hint = f"did you mean '{near[0]}'? " if near else ""
+        super().__init__(f"unknown {kind} '{name}': {hint}known are {', '.join(known)}")
+
+
+class ResultsFileError(InputError):
+    """A results file that cannot be read back; it was left as it is."""
+
+
+class TiedMeansWarning(UserWarning):
+    """The K-th and the next mean are equal: exact identification cannot end."""

@@ -1,0 +1,140 @@
+"""Algorithm 2 of the paper (lil'CLUCB), and CLUCB (Chen et al. 2014), for the K largest means.
+
+M holds the K largest means, Mt the K largest *revised* means: lower bounds inside M, upper bounds
+outside. Both sets and their symmetric difference are kept up to date, arm by arm.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+
+from bestk.kernels import bounds, highs, trees
+from bestk.kernels.jit import kernel
+from bestk.kernels.types import (
+    DIFFERENCE,
+    LIL,
+    REVISED_IN,
+    REVISED_OUT,
+    IntArray,
+    Spec,
+    State,
+)
+
+
+@kernel
+def _set_revised(state: State, spec: Spec, i: int) -> None:
+    """Algorithm 2, lines 5 and 6: m - u inside M, m + u outside, filed under Mt or its rest."""
+    sign = -1.0 if state.high[i] else 1.0
+    if state.other[i]:
+        bounds.set_key(state, spec, REVISED_IN, i, -state.means[i], -sign, 0)
+    else:
+        bounds.set_key(state, spec, REVISED_OUT, i, state.means[i], sign, 0)
+
+
+@kernel
+def _set_difference(state: State, spec: Spec, i: int) -> None:
+    """The radius of an arm of the symmetric difference (or 1/sqrt(T), in the same order)."""
+    key = -np.inf
+    if state.high[i] != state.other[i]:
+        t = state.counts[i]
+        key = bounds.radius(state, spec, 0, t) if spec.radius == LIL else 1.0 / sqrt(float(t))
+    state.keys[DIFFERENCE, i] = key
+
+
+@kernel
+def _refresh(state: State, spec: Spec, i: int) -> None:
+    _set_revised(state, spec, i)
+    inside = state.other[i]
+    bounds.replay(state, spec, REVISED_IN if inside else REVISED_OUT, i, inside)
+    _set_difference(state, spec, i)
+    trees.update(state.nodes, state.keys, DIFFERENCE, i, False)
+
+
+@kernel
+def _settle(state: State, spec: Spec) -> None:
+    """Algorithm 2, line 7: Mt, first K in the order revised mean descending, index ascending."""
+    while True:
+        a = trees.winner(state.nodes, REVISED_IN)
+        b = trees.winner(state.nodes, REVISED_OUT)
+        x, y = -bounds.index(state, spec, REVISED_IN, a), bounds.index(state, spec, REVISED_OUT, b)
+        if x > y or (x == y and a < b):
+            return
+        bounds.remove(state, spec, REVISED_IN, a, True)
+        bounds.remove(state, spec, REVISED_OUT, b, False)
+        state.other[a], state.other[b] = False, True
+        _refresh(state, spec, a)
+        _refresh(state, spec, b)
+
+
+@kernel
+def build(state: State, spec: Spec) -> None:
+    """M, then Mt = M as a start, then swaps until Mt is right."""
+    highs.build(state, spec)
+    for i in range(spec.n_arms):
+        state.other[i] = state.high[i]
+        _set_revised(state, spec, i)
+        _set_difference(state, spec, i)
+    bounds.build(state, spec, REVISED_IN, True)
+    bounds.build(state, spec, REVISED_OUT, False)
+    trees.build(state.nodes, state.keys, DIFFERENCE, False)
+    _settle(state, spec)
+
+
+@kernel
+def ask(state: State, spec: Spec, out: IntArray) -> int:
+    """The arm of largest radius in the symmetric difference; 0 when Mt cannot beat M."""
+    bounds.advance(state, spec, REVISED_IN, True)
+    bounds.advance(state, spec, REVISED_OUT, False)
+    _settle(state, spec)
+    # Algorithm 2, line 8: M = Mt, made safe for ties and for slack on the total
+    if not _exceeds(state, spec):
+        return 0
+    # line 9: the largest radius in the symmetric difference
+    out[0] = trees.winner(state.nodes, DIFFERENCE)
+    return 1
+
+
+@kernel
+def _exceeds(state: State, spec: Spec) -> bool:
+    """Whether Mt beats M in revised means by more than the slack.
+
+    Every arm of Mt is at or above x, every other at or below y <= x, so the exchange that involves
+    an arm of the difference leads by at least its distance to the other side. Only when that is
+    within the slack (a tie, or small leads that may add up) is the whole difference summed.
+    """
+    arm = trees.winner(state.nodes, DIFFERENCE)
+    if state.keys[DIFFERENCE, arm] == -np.inf:
+        return False
+    x = -bounds.index(state, spec, REVISED_IN, trees.winner(state.nodes, REVISED_IN))
+    y = bounds.index(state, spec, REVISED_OUT, trees.winner(state.nodes, REVISED_OUT))
+    revised = _revised(state, spec, arm)
+    if (revised - y if state.other[arm] else x - revised) > spec.epsilon:
+        return True
+    total = 0.0
+    arm = trees.following(state.nodes, state.keys, DIFFERENCE, -1)
+    while arm >= 0:
+        revised = _revised(state, spec, arm)
+        total += revised if state.other[arm] else -revised
+        arm = trees.following(state.nodes, state.keys, DIFFERENCE, arm)
+    return total > spec.epsilon
+
+
+@kernel
+def _revised(state: State, spec: Spec, i: int) -> float:
+    if state.other[i]:
+        return -bounds.index(state, spec, REVISED_IN, i)
+    return bounds.index(state, spec, REVISED_OUT, i)
+
+
+@kernel
+def tell(state: State, spec: Spec, i: int) -> None:
+    """Restore M, Mt and their difference after arm i got a new mean."""
+    left, entered = highs.refresh(state, i)
+    if left >= 0:
+        _refresh(state, spec, left)
+        _refresh(state, spec, entered)
+    if i not in (left, entered):
+        _refresh(state, spec, i)
+    _settle(state, spec)

@@ -1,0 +1,95 @@
+"""The LUCB family: compare h, the weakest arm of High, with l, the strongest of Low.
+
+Algorithm 1 of the paper (lil'RandLUCB), and on the same pair LUCB (Kalyanakrishnan et al. 2012),
+lil'LUCB, LUCB++ (Simchowitz et al. 2017) and uniform sampling. They differ in the levels of the
+radius and in the rule that picks from the pair.
+"""
+
+from __future__ import annotations
+
+from bestk.kernels import bounds, highs, rng, trees
+from bestk.kernels.jit import kernel
+from bestk.kernels.types import (
+    ASKS,
+    BOTH,
+    EVERY,
+    LEAST_SAMPLED,
+    LOWER,
+    RUN,
+    UPPER,
+    IntArray,
+    Spec,
+    State,
+)
+
+
+@kernel
+def _place(state: State, spec: Spec, i: int) -> None:
+    """Algorithm 1, lines 5 and 6: High arms show their lower bound, Low arms their upper bound."""
+    if state.high[i]:
+        bounds.place(state, spec, LOWER, i, -state.means[i], 1.0, 0, False)
+    else:
+        bounds.place(state, spec, UPPER, i, state.means[i], 1.0, 1, False)
+
+
+@kernel
+def build(state: State, spec: Spec) -> None:
+    """All trees, once every arm has been sampled."""
+    highs.build(state, spec)
+    for i in range(spec.n_arms):
+        if state.high[i]:
+            bounds.set_key(state, spec, LOWER, i, -state.means[i], 1.0, 0)
+        else:
+            bounds.set_key(state, spec, UPPER, i, state.means[i], 1.0, 1)
+    bounds.build(state, spec, LOWER, False)
+    bounds.build(state, spec, UPPER, False)
+
+
+@kernel
+def ask(state: State, spec: Spec, out: IntArray) -> int:
+    """The next round; 0 when the bounds separate."""
+    bounds.advance(state, spec, LOWER, False)
+    bounds.advance(state, spec, UPPER, False)
+    # Algorithm 1, line 7: h_t, the arm of High with the lowest lower bound
+    h = trees.winner(state.nodes, LOWER)
+    # line 8: l_t, the arm of Low with the highest upper bound
+    l = trees.winner(state.nodes, UPPER)  # noqa: E741 - the paper's name
+    # line 9: stop when the bounds separate, up to the slack
+    lower, upper = -bounds.index(state, spec, LOWER, h), bounds.index(state, spec, UPPER, l)
+    if upper - lower <= spec.epsilon:
+        return 0
+    return choose(state, spec, h, l, out)
+
+
+@kernel
+def choose(state: State, spec: Spec, h: int, l: int, out: IntArray) -> int:  # noqa: E741
+    """What is sampled of the pair."""
+    if spec.rule == EVERY:
+        for i in range(spec.n_arms):
+            out[i] = i
+        return spec.n_arms
+    if spec.rule == BOTH:
+        out[0], out[1] = h, l
+        return 2
+    t_h, t_l = state.counts[h], state.counts[l]
+    if spec.rule == LEAST_SAMPLED:
+        # Gabillon et al. (2012), as in the paper's second footnote of Section 3
+        out[0] = h if t_h <= t_l else l
+        return 1
+    # Algorithm 1, line 10: h_t with probability T_l / (T_h + T_l), otherwise l_t
+    coin = rng.uniform(spec.seed, state.clock[RUN], 0, state.clock[ASKS], rng.COIN)
+    out[0] = h if coin * (t_h + t_l) < t_l else l
+    return 1
+
+
+@kernel
+def tell(state: State, spec: Spec, i: int) -> None:
+    """Restore High and the two trees of bounds after arm i got a new mean."""
+    left, entered = highs.refresh(state, i)
+    if left >= 0:
+        bounds.remove(state, spec, LOWER, left, False)
+        bounds.remove(state, spec, UPPER, entered, False)
+        _place(state, spec, left)
+        _place(state, spec, entered)
+    if i not in (left, entered):
+        _place(state, spec, i)

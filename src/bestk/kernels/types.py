@@ -1,0 +1,79 @@
+"""What kernels read and write: codes, Spec (numbers only) and State (arrays only)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+NodeArray = NDArray[np.int32]
+BoolArray = NDArray[np.bool_]
+
+# --- axes, one if-ladder each -------------------------------------------------------------------
+# family: how rounds are chosen, `step.py`
+PAIR, CLUCB, UGAPE, LIL_UCB = range(4)
+# radius: the width of a confidence bound, `bounds.py`
+LIL, LUCB_ROUNDS, ALL_SAMPLES = range(3)
+# rule: which of the pair (h, l) is sampled, `pair.py`
+RANDOM, BOTH, LEAST_SAMPLED, EVERY = range(4)
+# source of simulated rewards, `rng.py`
+GAUSSIAN, BERNOULLI = range(2)
+
+# --- State.clock --------------------------------------------------------------------------------
+# samples so far, asks so far, LUCB's round number, arms sampled at least once, first arm that may
+# be unsampled, the most sampled arm, this run's number
+TOTAL, ASKS, ROUND, SEEN, NEXT, MOST, RUN = range(7)
+CLOCK_SIZE = 7
+
+# --- slots: the row of a tournament tree in State.keys (every tree finds its largest key) ---------
+# M = High, the K largest means, in every family that needs it
+MEAN_IN, MEAN_OUT = 0, 1  # -mean over High (its lowest mean), mean over Low (its highest)
+# pair: h and l
+LOWER, UPPER = 2, 3  # -(m-u) over High, m+u over Low
+# clucb: Mt, the K largest revised means, and the symmetric difference of M and Mt by radius
+REVISED_IN, REVISED_OUT, DIFFERENCE = 2, 3, 4
+# lil-ucb: m+u over all arms
+INDEX = 0
+# ugape: S, the K largest U, then L by membership of S and J, and U outside J
+U_IN, U_OUT, L_SJ, L_S, L_J, L_NONE, U_REST = range(7)
+
+SLOTS = {PAIR: 4, CLUCB: 5, UGAPE: 7, LIL_UCB: 1}
+
+
+class Spec(NamedTuple):
+    """One policy on one problem, as numbers. Built in `policies/`, never by hand."""
+
+    n_arms: int
+    k: int
+    family: int
+    radius: int
+    rule: int
+    seed: int  # of the policy's coins
+    sigma: float
+    eps: float  # the LIL parameter of Lemma 2.1
+    level_high: float  # w of U(T, w) for arms of High
+    level_low: float  # w of U(T, w) for arms of Low
+    scale: float  # factor on U: 1, or 1 + beta for lil-ucb
+    nu: float  # the wanted error, for the radii that depend on time
+    lam: float  # lambda of lil-ucb
+    epsilon: float  # the user's slack
+
+
+class State(NamedTuple):
+    """Everything a policy knows, one row an arm, plus index trees. Depends on statistics alone."""
+
+    counts: IntArray  # T_i
+    sums: FloatArray  # S_i
+    means: FloatArray  # m_i = S_i / T_i
+    high: BoolArray  # in M (ugape: in J)
+    other: BoolArray  # in Mt (ugape: in S)
+    keys: FloatArray  # (slots, width): leaves of the trees, -inf for arms not in a tree
+    slopes: FloatArray  # (slots, width): change of a key per unit of `widths[0]`
+    nodes: NodeArray  # (slots, width): winner below each inner node
+    fails: FloatArray  # (slots, width): width at which a comparison below the node may turn
+    widths: FloatArray  # [c(t)], the common factor of radii that depend on time
+    radii: FloatArray  # (2, table): U(T, level_high), U(T, level_low) for T = 1, 2, ...
+    clock: IntArray

@@ -1,0 +1,136 @@
+"""UGapE, fixed confidence (Gabillon, Ghavamzadeh and Lazaric 2012), for the K largest means.
+
+With L_i, U_i = m_i -+ u_i and B_i = (K-th largest U_j over j != i) - L_i, J holds the K smallest
+B_i. The K-th largest over the others takes two values only: with S the K largest U, it is the
+largest U outside S for arms of S, the smallest U of S for all others. So J is the K largest L with
+a bonus for S, and needs L ordered within four groups: in or out of S, in or out of J.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bestk.kernels import bounds, trees
+from bestk.kernels.jit import kernel
+from bestk.kernels.types import (
+    L_J,
+    L_NONE,
+    L_S,
+    L_SJ,
+    U_IN,
+    U_OUT,
+    U_REST,
+    IntArray,
+    Spec,
+    State,
+)
+
+LAST = (True, False, True, False, True, False, False)  # by slot: does it hold the lowest of a set?
+
+
+@kernel
+def _set(state: State, spec: Spec, i: int) -> None:
+    """File arm i in the trees that its memberships of S and J call for."""
+    m, in_s, in_j = state.means[i], state.other[i], state.high[i]
+    for slot in range(len(LAST)):
+        state.keys[slot, i] = -np.inf
+        state.slopes[slot, i] = 0.0
+    if in_s:
+        bounds.set_key(state, spec, U_IN, i, -m, -1.0, 0)  # the lowest U of S
+    else:
+        bounds.set_key(state, spec, U_OUT, i, m, 1.0, 0)  # the highest U outside
+    if in_j:
+        bounds.set_key(state, spec, L_SJ if in_s else L_J, i, -m, 1.0, 0)  # the lowest L of J
+    else:
+        bounds.set_key(state, spec, L_S if in_s else L_NONE, i, m, -1.0, 0)  # highest L outside
+        bounds.set_key(state, spec, U_REST, i, m, 1.0, 0)  # the highest U outside J
+
+
+@kernel
+def _refile(state: State, spec: Spec, i: int) -> None:
+    _set(state, spec, i)
+    for slot in range(len(LAST)):
+        bounds.replay(state, spec, slot, i, LAST[slot])
+
+
+@kernel
+def _top(state: State, spec: Spec, slot: int) -> tuple[int, float]:
+    """The winner of a tree and its index, -inf if the tree is empty."""
+    i = trees.winner(state.nodes, slot)
+    return i, bounds.index(state, spec, slot, i)
+
+
+@kernel
+def _settle_s(state: State, spec: Spec) -> tuple[float, float]:
+    """Restore S; returns the K-th and the (K+1)-th largest U."""
+    while True:
+        a, x = _top(state, spec, U_IN)
+        b, y = _top(state, spec, U_OUT)
+        if -x > y or (-x == y and a < b):
+            return -x, y
+        state.other[a], state.other[b] = False, True
+        _refile(state, spec, a)
+        _refile(state, spec, b)
+
+
+@kernel
+def _worst(state: State, spec: Spec, u_k: float, u_next: float) -> tuple[int, float]:
+    """The arm of J with the largest B (ties: the highest index), and that B."""
+    a, x = _top(state, spec, L_SJ)  # x = -L
+    b, y = _top(state, spec, L_J)
+    x, y = u_next + x, u_k + y
+    if x > y or (x == y and a > b):
+        return a, x
+    return b, y
+
+
+@kernel
+def _best(state: State, spec: Spec, u_k: float, u_next: float) -> tuple[int, float]:
+    """The arm outside J with the smallest B (ties: the lowest index), and that B."""
+    a, x = _top(state, spec, L_S)  # x = L
+    b, y = _top(state, spec, L_NONE)
+    x, y = u_next - x, u_k - y
+    if x < y or (x == y and a < b):
+        return a, x
+    return b, y
+
+
+@kernel
+def build(state: State, spec: Spec) -> None:
+    """Start from the first K arms as S and as J; the first ask puts both right."""
+    for i in range(spec.n_arms):
+        state.high[i] = state.other[i] = i < spec.k
+        _set(state, spec, i)
+    for slot in range(len(LAST)):
+        bounds.build(state, spec, slot, LAST[slot])
+
+
+@kernel
+def ask(state: State, spec: Spec, out: IntArray) -> int:
+    """The less sampled of the weakest arm of J and the strongest outside; 0 to stop."""
+    for slot in range(len(LAST)):
+        bounds.advance(state, spec, slot, LAST[slot])
+    u_k, u_next = _settle_s(state, spec)
+    while True:
+        a, x = _worst(state, spec, u_k, u_next)
+        b, y = _best(state, spec, u_k, u_next)
+        if x < y or (x == y and a < b):
+            break
+        state.high[a], state.high[b] = False, True
+        _refile(state, spec, a)
+        _refile(state, spec, b)
+    if x <= spec.epsilon:  # max over J of B_i
+        return 0
+    h, lower = _top(state, spec, L_SJ)
+    i, rival = _top(state, spec, L_J)
+    if rival > lower or (rival == lower and i < h):
+        h = i
+    rest = trees.winner(state.nodes, U_REST)
+    out[0] = h if state.counts[h] <= state.counts[rest] else rest
+    return 1
+
+
+@kernel
+def tell(state: State, spec: Spec, i: int) -> None:
+    """File the new mean; S and J are put right by the next ask."""
+    _refile(state, spec, i)

@@ -1,0 +1,115 @@
+"""results.csv: one row a point, appended whole as soon as it is known, read back to resume."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+from bestk.errors import InputError, ResultsFileError
+
+
+@dataclass(frozen=True)
+class Row:
+    """One policy at one point of one panel."""
+
+    panel: str
+    instance: str
+    alpha: float | None
+    arms: int
+    k: int
+    policy: str
+    variant: str | None
+    mean: float
+    sem: float
+    runs: int
+    wrong: int
+    unfinished: int
+    seed: int
+
+    @property
+    def key(self) -> tuple[str, int, str]:
+        """What identifies a row in the file."""
+        return self.panel, self.arms, self.policy
+
+
+HEADER = tuple(field.name for field in fields(Row))
+_NUMBERS = {"arms": int, "k": int, "runs": int, "wrong": int, "unfinished": int, "seed": int}
+
+
+def _line(cells: tuple[object, ...]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow("" if cell is None else cell for cell in cells)
+    return text.getvalue()
+
+
+def _parse(cells: list[str]) -> Row:
+    values = dict(zip(HEADER, cells, strict=True))
+    mean, sem = float(values["mean"]), float(values["sem"])
+    if not (math.isfinite(mean) and math.isfinite(sem)):
+        raise ValueError("not finite")
+    return Row(
+        panel=values["panel"],
+        instance=values["instance"],
+        alpha=float(values["alpha"]) if values["alpha"] else None,
+        policy=values["policy"],
+        variant=values["variant"] or None,
+        mean=mean,
+        sem=sem,
+        **{name: kind(values[name]) for name, kind in _NUMBERS.items()},
+    )
+
+
+class ResultsFile:
+    """The rows of a reproduction on disk. A row is written in one piece, so that an interrupted
+    run leaves whole rows; a file that holds anything else is refused and left as it is."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.rows: dict[tuple[str, int, str], Row] = {}
+        if path.exists() and path.stat().st_size > 0:
+            self._read()
+        else:
+            self._write(_line(HEADER))
+
+    def _read(self) -> None:
+        try:
+            text = self.path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ResultsFileError(f"cannot read {self.path}: {error}") from error
+        lines = text.splitlines()
+        if lines[0] != ",".join(HEADER):
+            raise ResultsFileError(
+                f"{self.path} is not a results file of `bestk reproduce` (its first line is not the"
+                " expected header); it was left as it is: choose another --out"
+            )
+        for number, line in enumerate(lines[1:], 2):
+            try:
+                row = _parse(next(csv.reader([line])))
+                if number == len(lines) and not text.endswith("\n"):
+                    raise ValueError("no line end")
+            except (ValueError, StopIteration):
+                raise ResultsFileError(
+                    f"{self.path}, line {number} is half-written or damaged: '{line[:60]}'. The"
+                    f" file was left as it is; delete that line and run the same command again,"
+                    f" which keeps the {len(self.rows)} rows before it"
+                ) from None
+            self.rows[row.key] = row
+
+    def _write(self, line: str) -> None:
+        try:
+            handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+            try:
+                os.write(handle, line.encode())
+            finally:
+                os.close(handle)
+        except OSError as error:
+            raise InputError(f"cannot write {self.path}: {error.strerror}") from error
+
+    def append(self, row: Row) -> None:
+        """Keep a row, on disk when this returns."""
+        self._write(_line(astuple(row)))
+        self.rows[row.key] = row

@@ -1,0 +1,147 @@
+"""The catalogue: what each policy is, where it comes from, what is proved of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from bestk.kernels import types as t
+from bestk.policies.levels import FAITHFUL_EPS, SPLIT, UNIFORM
+
+PAPER = "Jiang, Li and Qiao (2017)"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A policy's own setting."""
+
+    name: str
+    default: Any
+    about: str
+    choices: tuple[str, ...] = ()  # empty: a number
+
+
+EPS = Parameter("eps", FAITHFUL_EPS, "the LIL parameter of Lemma 2.1 (heuristic variant: 0)")
+
+
+@dataclass(frozen=True)
+class Policy:
+    """One entry of the catalogue: facts for people, codes for kernels."""
+
+    name: str
+    title: str
+    source: str
+    theorem: str  # what proves the faithful variant; of a policy without variants, the policy
+    about: str
+    family: int
+    radius: int = t.LIL
+    rule: int = t.BOTH
+    levels: str = UNIFORM
+    proved: bool = True
+    slack: bool = True
+    single: bool = False  # K = 1 only
+    parameters: tuple[Parameter, ...] = field(default=(EPS,))
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """Faithful and heuristic where the LIL is used."""
+        return ("faithful", "heuristic") if self.radius == t.LIL else ()
+
+
+RULES = {"random": t.RANDOM, "both": t.BOTH, "least-sampled": t.LEAST_SAMPLED}
+
+_ENTRIES = (
+    Policy(
+        "lil-rand-lucb",
+        "lil'RandLUCB",
+        f"{PAPER}, Algorithm 1",
+        "Theorem 3.1 (uniform levels: Lemma 2.1 with the union bound of Theorem 4.1)",
+        "compares the weakest leader with the strongest rival, samples one of them at random",
+        t.PAIR,
+        rule=t.RANDOM,
+        levels=SPLIT,
+        parameters=(
+            Parameter("levels", SPLIT, "how delta is spread over the arms", (SPLIT, UNIFORM)),
+            Parameter("rule", "random", "which of the pair is sampled", tuple(RULES)),
+            EPS,
+        ),
+    ),
+    Policy(
+        "lil-clucb",
+        "lil'CLUCB",
+        f"{PAPER}, Algorithm 2",
+        "Theorem 4.1",
+        "samples the least known arm on which best and optimistic answer differ",
+        t.CLUCB,
+    ),
+    Policy(
+        "lucb",
+        "LUCB",
+        "Kalyanakrishnan, Tewari, Auer and Stone (2012)",
+        "Kalyanakrishnan et al. (2012), correctness of LUCB1",
+        "samples both arms of the pair; radius grows with the number of rounds",
+        t.PAIR,
+        radius=t.LUCB_ROUNDS,
+        parameters=(),
+    ),
+    Policy(
+        "lil-lucb",
+        "lil'LUCB",
+        "Jamieson and Nowak (2014), for any K as the paper runs it",
+        "Lemma 2.1 with the union bound of Theorem 4.1",
+        "LUCB with the LIL radius, the same level for every arm",
+        t.PAIR,
+    ),
+    Policy(
+        "lucb++",
+        "LUCB++",
+        "Simchowitz, Jamieson and Recht (2017), as the paper runs it",
+        "Lemma 2.1 with the union bound of Theorem 3.1",
+        "LUCB with the LIL radius, levels split between leaders and rivals",
+        t.PAIR,
+        levels=SPLIT,
+    ),
+    Policy(
+        "lil-ucb",
+        "lil'UCB",
+        "Jamieson, Malloy, Nowak and Bubeck (2014)",
+        "none: its theorem's condition on lambda holds for lambda = 9 only in the limit",
+        "samples the highest upper bound until one arm outweighs all others (K = 1)",
+        t.LIL_UCB,
+        proved=False,
+        slack=False,
+        single=True,
+    ),
+    Policy(
+        "clucb",
+        "CLUCB",
+        "Chen, Lin, King, Lyu and Chen (2014), Algorithm 1",
+        "Chen et al. (2014), Theorem 1",
+        "lil-clucb with a radius that grows with the number of samples",
+        t.CLUCB,
+        radius=t.ALL_SAMPLES,
+        parameters=(),
+    ),
+    Policy(
+        "ugape",
+        "UGapE",
+        "Gabillon, Ghavamzadeh and Lazaric (2012), fixed confidence",
+        "Gabillon et al. (2012), Theorem 2",
+        "samples the less known of the two arms that bound the largest possible regret",
+        t.UGAPE,
+        radius=t.ALL_SAMPLES,
+        parameters=(),
+    ),
+    Policy(
+        "uniform",
+        "uniform sampling",
+        "the baseline people use; bounds of lil'LUCB",
+        "Lemma 2.1 with the union bound of Theorem 4.1",
+        "samples every arm in turn, checks after each full round",
+        t.PAIR,
+        rule=t.EVERY,
+    ),
+)
+
+CATALOGUE: dict[str, Policy] = {policy.name: policy for policy in _ENTRIES}
+DEFAULT = "lil-rand-lucb"

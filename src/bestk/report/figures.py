@@ -1,0 +1,162 @@
+"""Figures 1 and 2 of the paper, from results.csv."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bestk.errors import InputError
+from bestk.hardness import kl_bernoulli, t_star
+from bestk.paper.panels import NU, PANELS, SIGMA, Panel
+from bestk.paper.results import Row
+from bestk.policies import CATALOGUE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# One colour and marker a policy, everywhere (Okabe and Ito's palette, safe for colour blindness).
+STYLES: dict[str, tuple[str, str]] = {
+    "lil-rand-lucb": ("#d55e00", "o"),
+    "lucb++": ("#0072b2", "s"),
+    "lil-lucb": ("#009e73", "D"),
+    "lil-clucb": ("#cc79a7", "^"),
+    "lucb": ("#e69f00", "v"),
+    "lil-ucb": ("#56b4e9", "P"),
+}
+LIMIT = "#555555"
+Z95 = 1.959964  # two-sided 95%
+
+
+def load_matplotlib() -> Any:
+    """pyplot without a screen, or a message that says how to get it."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise InputError(
+            "figures need matplotlib, which is not installed: pip install 'bestk[plot]'"
+        ) from None
+    matplotlib.use("Agg")
+    matplotlib.rcParams.update(
+        {
+            "font.size": 9,
+            "axes.titlesize": 10,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "svg.hashsalt": "bestk",  # the same results give the same file
+        }
+    )
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def lower_bound(panel: Panel, arms: int) -> float:
+    """kl(nu, 1-nu) T* of a panel's instance."""
+    instance = panel.make(arms)
+    value, _ = t_star(instance.means, instance.k, SIGMA)
+    return kl_bernoulli(NU, 1.0 - NU) * value
+
+
+def _draw_panel(axes: Axes, panel: Panel, rows: Sequence[Row]) -> None:
+    for policy in panel.policies:
+        own = sorted((row for row in rows if row.policy == policy), key=lambda row: row.arms)
+        if not own:
+            continue
+        colour, marker = STYLES[policy]
+        hollow = policy == "lil-lucb"  # coincides with lucb++ at K=N/2: keep both visible
+        axes.errorbar(
+            [row.arms for row in own],
+            [row.mean / row.arms for row in own],
+            yerr=[Z95 * row.sem / row.arms for row in own],
+            color=colour,
+            marker=marker,
+            markersize=7 if hollow else 4.5,
+            markerfacecolor="none" if hollow else colour,
+            linewidth=2.2 if policy == "lil-rand-lucb" else 1.3,
+            zorder=4 if policy == "lil-rand-lucb" else 3,
+            capsize=2,
+            label=CATALOGUE[policy].title,
+        )
+    arms = sorted({row.arms for row in rows})
+    axes.plot(
+        arms,
+        [lower_bound(panel, n) / n for n in arms],
+        color=LIMIT,
+        linestyle="--",
+        linewidth=1.2,
+        label="lower bound kl(ν, 1-ν) T*",
+    )
+    axes.set(xscale="log", yscale="log", title=f"({panel.id[4]}) {panel.variant}: {panel.title}")
+    axes.set_xticks(arms, [str(n) for n in arms])
+    axes.minorticks_off()
+    axes.grid(visible=True, which="major", color="#e3e3e3", linewidth=0.6)
+    axes.tick_params(length=3)
+    _label_decades(axes)
+
+
+def _label_decades(axes: Axes) -> None:
+    """Ticks at 1, 2 and 5 of every decade, written as plain numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator
+
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+
+
+def draw(figure: int, rows: Mapping[tuple[str, int, str], Row]) -> Figure | None:
+    """One figure of the paper; None if none of its panels was run."""
+    run = {row.panel for row in rows.values()}
+    panels = [panel for panel in PANELS if panel.figure == figure and panel.id in run]
+    if not panels:
+        return None
+    pyplot = load_matplotlib()
+    columns = 1 if len(panels) == 1 else 2
+    lines = -(-len(panels) // columns)
+    drawing, grid = pyplot.subplots(
+        lines, columns, figsize=(5.2 * columns, 3.1 * lines + 0.9), squeeze=False
+    )
+    cells = list(grid.flat)
+    for axes, panel in zip(cells, panels, strict=False):
+        _draw_panel(axes, panel, [row for row in rows.values() if row.panel == panel.id])
+    for axes in cells[len(panels) :]:
+        axes.set_visible(False)
+    for left in range(0, len(panels) - 1, 2):  # a row compares faithful with heuristic
+        low = min(axes.get_ylim()[0] for axes in cells[left : left + 2])
+        high = max(axes.get_ylim()[1] for axes in cells[left : left + 2])
+        for axes in cells[left : left + 2]:
+            axes.set_ylim(low, high)
+    for axes in grid[:, 0]:
+        axes.set_ylabel("samples per arm")
+    for axes in grid[-1]:
+        axes.set_xlabel("number of arms N")
+    entries: dict[str, Any] = {}
+    for axes in cells:
+        entries.update(
+            (label, handle) for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+        )
+    drawing.legend(
+        entries.values(), entries.keys(), loc="lower center", ncols=4, frameon=False, fontsize=9
+    )
+    runs = ", ".join(map(str, sorted({rows[key].runs for key in rows})))
+    drawing.suptitle(
+        f"Figure {figure}: mean samples per arm over {runs} runs, with 95% intervals (ν = {NU})",
+        fontsize=11,
+    )
+    drawing.tight_layout(rect=(0, 0.75 / drawing.get_figheight(), 1, 0.99))
+    return drawing  # type: ignore[no-any-return]  # pyplot is loaded when first needed
+
+
+def save(rows: Mapping[tuple[str, int, str], Row], folder: Path) -> list[Path]:
+    """Write every figure that has a panel, as PNG and SVG."""
+    written = []
+    for figure in (1, 2):
+        drawing = draw(figure, rows)
+        if drawing is not None:
+            for kind in ("png", "svg"):
+                path = folder / f"figure{figure}.{kind}"
+                metadata = {"Date": None} if kind == "svg" else None
+                drawing.savefig(path, dpi=150, metadata=metadata)
+                written.append(path)
+            load_matplotlib().close(drawing)
+    return written

@@ -1,0 +1,207 @@
+"""The Monte Carlo engine: replicates of one policy on one instance, spread over threads.
+
+Kernels release the GIL, and every draw is a function of (seed, run, arm, n), so the numbers do not
+depend on how runs are spread over `jobs`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bestk.errors import InputError, TiedMeansWarning
+from bestk.kernels import loop, step
+from bestk.kernels.types import BERNOULLI, GAUSSIAN, BoolArray, FloatArray, IntArray, Spec
+from bestk.policies import DEFAULT
+from bestk.problem import Problem
+from bestk.rewards import Bernoulli, Gaussian, Rewards
+from bestk.simulation.instances import Instance, make_instance
+from bestk.simulation.records import SimulationResult
+
+MAX_SAMPLES = 10**9  # per run
+CHUNKS = 8  # pieces of work per job: small enough to share, large enough to amortise
+
+Progress = Callable[[int], None]  # called with the number of runs just finished
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """All runs of one simulation: what kernels read, and the arrays they fill, an entry a run."""
+
+    spec: Spec
+    source: int
+    means: FloatArray
+    sigma: float
+    acceptable: BoolArray
+    max_samples: int
+    samples: IntArray
+    top_samples: IntArray
+    finished: BoolArray
+    right: BoolArray
+    cancel: IntArray
+
+    @classmethod
+    def of(cls, spec: Spec, instance: Instance, rewards: Rewards, runs: int, cap: int) -> _Batch:
+        return cls(
+            spec=spec,
+            source=BERNOULLI if isinstance(rewards, Bernoulli) else GAUSSIAN,
+            means=instance.means,
+            sigma=rewards.sigma,
+            acceptable=_acceptable(instance, spec.epsilon),
+            max_samples=cap,
+            samples=np.zeros(runs, np.int64),
+            top_samples=np.zeros(runs, np.int64),
+            finished=np.zeros(runs, np.bool_),
+            right=np.zeros(runs, np.bool_),
+            cancel=np.zeros(1, np.int64),
+        )
+
+    def play(self, part: range) -> int:
+        """Run the runs of `part`, return how many."""
+        where = slice(part.start, part.stop)
+        loop.play_many(
+            step.new_state(self.spec),
+            self.spec,
+            self.source,
+            self.means,
+            self.sigma,
+            part.start,
+            self.max_samples,
+            self.acceptable,
+            self.samples[where],
+            self.top_samples[where],
+            self.finished[where],
+            self.right[where],
+            np.zeros(max(self.spec.n_arms, 2), np.int64),
+            self.cancel,
+        )
+        return len(part)
+
+    def play_all(self, jobs: int, progress: Progress | None) -> None:
+        """Spread all runs over threads; an interrupt stops the kernels too."""
+        runs = len(self.samples)
+        size = max(1, math.ceil(runs / (CHUNKS * jobs)))
+        parts = [range(start, min(start + size, runs)) for start in range(0, runs, size)]
+        with ThreadPoolExecutor(jobs) as pool:
+            futures = [pool.submit(self.play, part) for part in parts]
+            try:
+                for future in as_completed(futures):
+                    done = future.result()
+                    if progress is not None:
+                        progress(done)
+            except BaseException:
+                self.cancel[0] = 1
+                pool.shutdown(cancel_futures=True)
+                raise
+
+
+def _load_kernels() -> None:
+    """Load or compile the kernels before the clock starts: one sample of two arms."""
+    instance = make_instance("1-sparse", arms=2, k=1)
+    problem = Problem(instance.decision)
+    _Batch.of(problem.configure(0).spec, instance, problem.rewards, 1, 1).play(range(1))
+
+
+def _acceptable(instance: Instance, epsilon: float) -> BoolArray:
+    """Arms that may be answered: mean >= mu_(K) - epsilon."""
+    # with slack, forgive the rounding of the subtraction; without, compare exactly
+    rounding = 1e-12 if epsilon > 0 else 0.0
+    acceptable: BoolArray = instance.means >= instance.threshold - epsilon - rounding
+    return acceptable
+
+
+def _check(instance: Instance, problem: Problem, runs: int, jobs: int, cap: int | None) -> None:
+    if runs < 1:
+        raise InputError(f"runs={runs} was refused: it must be at least 1")
+    if jobs < 1:
+        raise InputError(f"jobs={jobs} was refused: it must be at least 1")
+    if cap is not None and cap < 1:
+        raise InputError(f"max_samples={cap} was refused: it must be at least 1")
+    outside = (instance.means < 0) | (instance.means > 1)
+    if isinstance(problem.rewards, Bernoulli) and np.any(outside):
+        value = instance.means[np.flatnonzero(outside)[0]]
+        raise InputError(f"mean {value} was refused: Bernoulli means lie in [0, 1]")
+    if instance.tied and problem.epsilon == 0:
+        tie = f"the K-th and the next mean are both {instance.threshold:g}"
+        if cap is None:
+            raise InputError(
+                f"{tie}, so no run can end: give a slack epsilon > 0, or max_samples to cap it"
+            )
+        warnings.warn(
+            f"{tie}: runs end at max_samples, or by chance", TiedMeansWarning, stacklevel=3
+        )
+
+
+def simulate(
+    instance: Instance | str | Sequence[float],
+    policy: str = DEFAULT,
+    variant: str | None = None,
+    *,
+    k: int | str | None = None,
+    arms: int | None = None,
+    alpha: float | None = None,
+    delta: float = 0.01,
+    epsilon: float = 0.0,
+    rewards: Rewards | None = None,
+    params: Mapping[str, Any] | None = None,
+    runs: int = 100,
+    seed: int = 1,
+    max_samples: int | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> SimulationResult:
+    """Run a policy many times on an instance with known means.
+
+    `instance` is a name of the paper with `arms`, `k` and `alpha`, a sequence of means with `k`, or
+    an `Instance`. `delta` is the wanted error probability (the paper's nu, and its 0.01 by
+    default). The same seed gives the same numbers every time, on any number of `jobs` (default:
+    one a core), and all policies see the same rewards. A run that reaches `max_samples` (default
+    10^9) is unfinished and never counts as right.
+    """
+    if not isinstance(instance, Instance):
+        if k is None:
+            raise InputError("k is missing: how many of the arms shall be found?")
+        if isinstance(instance, str):
+            instance = make_instance(instance, arms=arms, k=k, alpha=alpha)
+        else:
+            instance = make_instance(arms=arms, k=k, means=instance)
+    problem = Problem(
+        instance.decision,
+        rewards if rewards is not None else Gaussian(),
+        delta,
+        epsilon,
+        policy,
+        variant,
+        params or {},
+    )
+    jobs = jobs if jobs is not None else os.cpu_count() or 1
+    _check(instance, problem, runs, jobs, max_samples)
+    configured = problem.configure(seed)
+    cap = max_samples if max_samples is not None else MAX_SAMPLES
+    _load_kernels()
+    batch = _Batch.of(configured.spec, instance, problem.rewards, runs, cap)
+    started = time.perf_counter()
+    batch.play_all(jobs, progress)
+    seconds = time.perf_counter() - started
+    return SimulationResult(
+        instance=instance,
+        problem=problem,
+        variant=configured.variant,
+        params=configured.params,
+        guarantee=configured.guarantee,
+        seed=seed,
+        max_samples=cap,
+        seconds=seconds,
+        samples=batch.samples,
+        top_samples=batch.top_samples,
+        finished=batch.finished,
+        right=batch.right,
+    )

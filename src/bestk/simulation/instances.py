@@ -1,0 +1,144 @@
+"""The paper's instances (Section 5), and means of the user's own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bestk.decisions import TopK
+from bestk.decisions.topk import parse_k
+from bestk.errors import InputError, UnknownName
+from bestk.kernels.types import FloatArray
+
+INSTANCES = ("1-sparse", "exponential", "lil-exponential", "means")
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """True means, and which question is asked of them."""
+
+    name: str
+    alpha: float | None
+    means: FloatArray
+    decision: TopK
+
+    @property
+    def k(self) -> int:
+        """The size of the answer."""
+        return self.decision.k
+
+    @property
+    def threshold(self) -> float:
+        """mu_(K), the K-th largest mean."""
+        return float(np.partition(self.means, -self.k)[-self.k])
+
+    @property
+    def tied(self) -> bool:
+        """Whether the K-th and the next mean are equal, so that no sampling can tell them apart."""
+        return int(np.sum(self.means >= self.threshold)) > self.k
+
+
+def one_sparse(n: int, k: int) -> FloatArray:
+    """K means at 1/2, the rest at 0."""
+    return np.where(np.arange(1, n + 1) <= k, 0.5, 0.0)
+
+
+def exponential(n: int, k: int, alpha: float) -> FloatArray:
+    """Means that leave the boundary (N-K)/N like a power alpha, on both sides."""
+    i = np.arange(1, n + 1)
+    top = (n - k) / n + k / n * (np.maximum(k - i, 0) / k) ** alpha
+    rest = (n - k) / n - (n - k) / n * (np.maximum(i - k, 0) / (n - k)) ** alpha
+    means: FloatArray = np.where(i <= k, top, rest)
+    return means
+
+
+def lil_exponential(n: int, alpha: float) -> FloatArray:
+    """mu_1 = 1 and mu_i = 1 - ((i-1)/N)^alpha, for K = 1 (Jamieson et al. 2014)."""
+    means: FloatArray = 1.0 - (np.arange(n) / n) ** alpha
+    return means
+
+
+def _check_alpha(name: str, alpha: float | None) -> float:
+    if alpha is None:
+        raise InputError(f"instance '{name}' needs alpha (the paper uses 0.3 and 0.6)")
+    if not (math.isfinite(alpha) and alpha > 0):
+        raise InputError(f"alpha={alpha} was refused: it must be a positive number")
+    return alpha
+
+
+def _own_means(values: Sequence[float] | FloatArray) -> FloatArray:
+    try:
+        means = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("means were refused: they must all be numbers") from None
+    if means.ndim != 1:
+        raise InputError(f"means were refused: expected a flat list, got shape {means.shape}")
+    if not np.all(np.isfinite(means)):
+        at = int(np.flatnonzero(~np.isfinite(means))[0])
+        raise InputError(f"means were refused: number {at + 1} is {means[at]}, not finite")
+    return means
+
+
+def make_instance(
+    name: str = "means",
+    *,
+    arms: int | None = None,
+    k: int | str,
+    alpha: float | None = None,
+    means: Sequence[float] | FloatArray | None = None,
+) -> Instance:
+    """An instance by its name in the paper, or `means` of the user's own."""
+    if name not in INSTANCES:
+        raise UnknownName("instance", name, INSTANCES)
+    if name == "means":
+        if means is None:
+            raise InputError("instance 'means' needs the means themselves")
+        values = _own_means(means)
+        if arms is not None and arms != len(values):
+            raise InputError(f"arms={arms} was refused: there are {len(values)} means")
+        return Instance(name, None, values, TopK(len(values), parse_k(k, len(values))))
+    if means is not None:
+        raise InputError(f"means were refused: instance '{name}' has its own")
+    if arms is None:
+        raise InputError(f"instance '{name}' needs the number of arms")
+    decision = TopK(arms, parse_k(k, arms))
+    if name == "1-sparse":
+        if alpha is not None:
+            raise InputError(f"alpha={alpha} was refused: instance '1-sparse' has none")
+        return Instance(name, None, one_sparse(arms, decision.k), decision)
+    alpha = _check_alpha(name, alpha)
+    if name == "exponential":
+        return Instance(name, alpha, exponential(arms, decision.k, alpha), decision)
+    return Instance(name, alpha, lil_exponential(arms, alpha), decision)
+
+
+def read_means(text: str) -> list[float]:
+    """Means from a comma list, or from a file with one number a line."""
+    path = Path(text)
+    try:
+        from_file = "," not in text and path.is_file()
+    except OSError:  # a name too long to be a file
+        from_file = False
+    if from_file:
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"cannot read means from {path}: {error}") from error
+        entries = [(f"{path}, line {n}", line) for n, line in enumerate(lines, 1) if line.strip()]
+    else:
+        entries = [(f"mean {n}", part) for n, part in enumerate(text.split(","), 1)]
+    means = []
+    for where, entry in entries:
+        try:
+            value = float(entry)
+        except ValueError:
+            hint = "" if from_file or "," in text else "; there is no file of that name either"
+            raise InputError(f"{where}: '{entry.strip()}' is not a number{hint}") from None
+        if not math.isfinite(value):
+            raise InputError(f"{where}: '{entry.strip()}' is not finite")
+        means.append(value)
+    return means

@@ -1,0 +1,127 @@
+"""What a simulation gives back."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bestk.hardness import kl_bernoulli, t_star
+from bestk.kernels.types import BoolArray, FloatArray, IntArray
+from bestk.problem import Problem
+from bestk.rewards import Bernoulli
+from bestk.simulation.instances import Instance
+
+LARGEST_LOWER_BOUND = 10**4  # arms up to which T* is solved
+
+
+@dataclass(frozen=True, eq=False)
+class SimulationResult:
+    """One policy on one instance, many runs; `to_dict()` is the JSON contract."""
+
+    instance: Instance
+    problem: Problem
+    variant: str | None
+    params: dict[str, Any]
+    guarantee: float | None  # the error probability that is proved; None for a heuristic
+    seed: int
+    max_samples: int
+    seconds: float
+    samples: IntArray  # per run, unfinished runs at their count
+    top_samples: IntArray  # per run, of which from arms that may be answered
+    finished: BoolArray  # per run
+    right: BoolArray  # per run: finished, and a valid answer
+
+    @property
+    def runs(self) -> int:
+        """How many runs."""
+        return len(self.samples)
+
+    @property
+    def wrong(self) -> int:
+        """Finished runs whose answer is not valid."""
+        return int(np.sum(self.finished & ~self.right))
+
+    @property
+    def unfinished(self) -> int:
+        """Runs cut off at max_samples; never counted as right."""
+        return int(np.sum(~self.finished))
+
+    @property
+    def mean(self) -> float:
+        """Mean number of samples."""
+        return float(np.mean(self.samples))
+
+    @property
+    def sem(self) -> float:
+        """Standard error of the mean; 0 for a single run, where it is unknown."""
+        if self.runs < 2:
+            return 0.0
+        return float(np.std(self.samples, ddof=1)) / math.sqrt(self.runs)
+
+    def summary(self) -> dict[str, float]:
+        """The distribution of the number of samples."""
+        values: FloatArray = self.samples.astype(np.float64)
+        return {
+            "mean": self.mean,
+            "sem": self.sem,
+            "median": float(np.median(values)),
+            "p95": float(np.percentile(values, 95)),
+            "min": float(values.min()),
+            "max": float(values.max()),
+        }
+
+    @cached_property
+    def lower_bound(self) -> float | None:
+        """kl(nu, 1-nu) T*, below which no policy with this error can get; None where unsolved."""
+        problem, instance = self.problem, self.instance
+        unsolved = (
+            problem.epsilon > 0
+            or instance.decision.n_arms > LARGEST_LOWER_BOUND
+            or isinstance(problem.rewards, Bernoulli)
+            or instance.tied
+        )
+        if unsolved:
+            return None
+        value, _ = t_star(instance.means, instance.k, problem.rewards.sigma)
+        return kl_bernoulli(problem.delta, 1.0 - problem.delta) * value
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `bestk simulate --json` prints: finite numbers and nulls only."""
+        problem, instance = self.problem, self.instance
+        return {
+            "policy": problem.policy,
+            "variant": self.variant,
+            "params": self.params,
+            "instance": instance.name,
+            "alpha": instance.alpha,
+            "arms": instance.decision.n_arms,
+            "k": instance.k,
+            "decision": "top-k",
+            "rewards": problem.rewards.name,
+            "sigma": problem.rewards.sigma,
+            "delta": problem.delta,
+            "epsilon": problem.epsilon,
+            "runs": self.runs,
+            "seed": self.seed,
+            "max_samples": self.max_samples,
+            "samples": self.summary(),
+            "wrong": self.wrong,
+            "unfinished": self.unfinished,
+            "guarantee": self.guarantee,
+            "lower_bound": self.lower_bound,
+            "seconds": self.seconds,
+            "steps_per_second": float(self.samples.sum()) / max(self.seconds, 1e-9),
+        }
+
+    def __str__(self) -> str:
+        proved = "heuristic" if self.guarantee is None else f"error <= {self.guarantee:g} proved"
+        name = self.problem.policy + (f" ({self.variant})" if self.variant else "")
+        return (
+            f"{name} on {self.instance.name}, N={self.instance.decision.n_arms}, "
+            f"K={self.instance.k}: {self.mean:,.0f} +- {self.sem:,.0f} samples, "
+            f"{self.wrong} wrong and {self.unfinished} unfinished of {self.runs} runs; {proved}"
+        )

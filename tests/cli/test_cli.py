@@ -1,0 +1,235 @@
+"""The command line through its real entry point."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+BESTK = str(Path(sys.executable).with_name("bestk"))
+SMALL = ["simulate", "--instance", "1-sparse", "--arms", "10", "--k", "2", "--runs", "5"]
+
+
+def bestk(*args, **more):
+    return subprocess.run([BESTK, *args], capture_output=True, text=True, check=False, **more)
+
+
+def good(*args):
+    done = bestk(*args)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_help_names_every_command():
+    text = good("--help")
+    for command in ("simulate", "reproduce", "policies"):
+        assert command in text
+        assert "--help" in good(command, "--help")
+
+
+def test_policies_are_listed_for_people_and_for_scripts():
+    assert "Algorithm 1" in good("policies")
+    data = {entry["name"]: entry for entry in json.loads(good("policies", "--json"))}
+    assert set(data) == {
+        "lil-rand-lucb", "lil-clucb", "lucb", "lil-lucb", "lucb++", "lil-ucb", "clucb", "ugape",
+        "uniform",
+    }  # fmt: skip
+    assert data["lucb"]["variants"] == []
+    assert data["lil-ucb"]["guarantee"] is None
+    assert [p["name"] for p in data["lil-rand-lucb"]["parameters"]] == ["levels", "rule", "eps"]
+
+
+def test_simulate_prints_one_json_object_that_depends_on_the_seed_alone():
+    def numbers(*more):
+        data = json.loads(good(*SMALL, "--json", *more))
+        return {key: data[key] for key in data if key not in ("seconds", "steps_per_second")}
+
+    one = numbers("--seed", "5", "--jobs", "1")
+    assert one == numbers("--seed", "5", "--jobs", "2")
+    assert one["samples"] != numbers("--seed", "6")["samples"]
+    assert one["variant"] == "faithful"
+    assert one["guarantee"] == 0.01
+
+
+def test_simulate_speaks_to_people_too():
+    text = good(*SMALL, "--variant", "heuristic")
+    assert "heuristic" in text
+    assert "5: 0 wrong, 0 unfinished" in text
+
+
+def test_own_means_parameters_and_slack():
+    out = good(
+        "simulate", "--means", "0.9,0.5,0.1", "--k", "1", "--rewards", "bernoulli", "--epsilon",
+        "0.05", "--param", "rule=both", "--param", "levels=uniform", "--runs", "3", "--json",
+    )  # fmt: skip
+    data = json.loads(out)
+    assert data["instance"] == "means"
+    assert data["params"] == {"levels": "uniform", "rule": "both", "eps": 0.01}
+    assert data["epsilon"] == 0.05
+    assert data["lower_bound"] is None
+
+
+BAD = {
+    "K too large": (["--k", "10"], "1 to 9"),
+    "K zero": (["--k", "0"], "1 to 9"),
+    "K not a number": (["--k", "two"], "integer or N/2"),
+    "one arm": (["--arms", "1"], "at least 2"),
+    "odd half": (["--arms", "11", "--k", "N/2"], "odd"),
+    "delta": (["--delta", "1.5"], "(0, 1)"),
+    "epsilon": (["--epsilon", "-1"], "slack"),
+    "policy": (["--policy", "lil-rand-lucbb"], "did you mean 'lil-rand-lucb'"),
+    "instance": (["--instance", "1-spars"], "did you mean '1-sparse'"),
+    "lil-ucb with K=2": (["--policy", "lil-ucb"], "K must be 1"),
+    "parameter": (["--param", "nothing=1"], "has no such"),
+    "parameter shape": (["--param", "rule"], "NAME=VALUE"),
+    "rewards": (["--rewards", "poisson"], "unknown reward family"),
+    "text for a number": (["--runs", "many"], "many"),
+    "unknown option": (["--banana"], "banana"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_gets_one_message_and_exit_code_2(case):
+    args, message = BAD[case]
+    done = bestk(*SMALL, *args)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("content", "message"), [("0.1\nnan\n", "line 2"), ("a\n", "line 1")])
+def test_a_bad_means_file_is_refused(tmp_path, content, message):
+    path = tmp_path / "means.txt"
+    path.write_text(content)
+    done = bestk("simulate", "--means", str(path), "--k", "1")
+    assert (done.returncode, message in done.stderr) == (2, True)
+
+
+def test_debug_shows_the_traceback():
+    done = bestk("--debug", *SMALL, "--k", "99")
+    assert done.returncode == 2
+    assert "Traceback" in done.stderr
+
+
+def test_tied_means_are_refused_without_a_cap_and_warned_of_with_one():
+    tied = ["simulate", "--means", "1,1,0", "--k", "1", "--runs", "2"]
+    assert bestk(*tied).returncode == 2
+    done = bestk(*tied, "--max-samples", "1000", "--json")
+    assert done.returncode == 0
+    assert done.stderr.startswith("warning: ")
+    assert json.loads(done.stdout)["unfinished"] == 2
+
+
+def test_an_interrupt_stops_the_kernels_and_exits_with_130():
+    process = subprocess.Popen(
+        [BESTK, "simulate", "--means", "1,0.99999", "--k", "1", "--runs", "4"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    # the kernels run in threads of their own: wait until the process burns processor time
+    status = Path(f"/proc/{process.pid}/stat")
+    while int(status.read_text().rsplit(")", 1)[1].split()[17]) < 3:  # number of threads
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in err
+
+
+QUICK = ["reproduce", "--quick", "--panels", "fig1b,fig2f", "--runs", "2"]
+
+
+@pytest.fixture(scope="module")
+def reproduced(tmp_path_factory):
+    out = tmp_path_factory.mktemp("reproduction") / "new" / "folder"
+    good(*QUICK, "--out", str(out))
+    return out
+
+
+def test_reproduce_writes_everything_the_contract_names(reproduced):
+    names = {path.name for path in reproduced.iterdir()}
+    figures = {f"figure{n}.{kind}" for n in (1, 2) for kind in ("png", "svg")}
+    assert names == {"results.csv", "claims.json", "report.html"} | figures
+    with open(reproduced / "results.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert ",".join(rows[0]) == (
+        "panel,instance,alpha,arms,k,policy,variant,mean,sem,runs,wrong,unfinished,seed"
+    )
+    assert len(rows) == 5 * 5 + 5 * 6  # five N; five policies, and lil-ucb in Figure 2
+    assert {row["panel"] for row in rows} == {"fig1b", "fig2f"}
+    for claim in json.loads((reproduced / "claims.json").read_text()):
+        assert list(claim) == ["id", "claim", "statistic", "ci", "holds", "detail"]
+        assert claim["ci"][0] <= claim["statistic"] <= claim["ci"][1]
+        assert isinstance(claim["holds"], bool)
+    page = (reproduced / "report.html").read_text()
+    assert page.count("data:image/png") == 2
+    assert "http" not in page.replace("http-equiv", "")  # needs nothing from the network
+
+
+def test_an_interrupted_reproduction_resumes_where_it_stopped(reproduced):
+    path = reproduced / "results.csv"
+    whole = path.read_text()
+    path.write_text("".join(whole.splitlines(keepends=True)[:20]))  # as if killed after 19 rows
+    good(*QUICK, "--out", str(reproduced))
+    assert path.read_text() == whole
+
+
+def test_a_half_written_row_is_refused_and_nothing_is_lost(reproduced):
+    path = reproduced / "results.csv"
+    whole = path.read_text()
+    try:
+        for cut in (whole[:-30], whole[:-1], whole.replace("fig1b,1-sparse", "fig1b", 1)):
+            path.write_text(cut)
+            done = bestk(*QUICK, "--out", str(reproduced))
+            assert done.returncode == 2
+            assert "half-written or damaged" in done.stderr
+            assert path.read_text() == cut
+    finally:
+        path.write_text(whole)
+
+
+def test_results_of_other_settings_are_not_mixed_in(reproduced):
+    done = bestk(*QUICK[:-1], "3", "--out", str(reproduced))
+    assert done.returncode == 2
+    assert "choose another --out" in done.stderr
+
+
+def test_a_file_that_is_something_else_is_left_alone(tmp_path):
+    (tmp_path / "results.csv").write_text("my,own,data\n1,2,3\n")
+    done = bestk(*QUICK, "--out", str(tmp_path))
+    assert done.returncode == 2
+    assert (tmp_path / "results.csv").read_text() == "my,own,data\n1,2,3\n"
+
+
+def test_an_output_folder_that_cannot_be_made_is_refused(tmp_path):
+    (tmp_path / "file").touch()
+    done = bestk(*QUICK, "--out", str(tmp_path / "file" / "out"))
+    assert done.returncode == 2
+    assert "cannot make the folder" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_folder_is_refused(tmp_path):
+    tmp_path.chmod(0o500)
+    done = bestk(*QUICK, "--out", str(tmp_path))
+    assert done.returncode == 2
+    assert "cannot write" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [(["--panels", "fig1z"], "unknown panel"), (["--runs", "1"], "at least 2")],
+)
+def test_reproduce_refuses_what_it_cannot_do(tmp_path, args, message):
+    done = bestk("reproduce", "--out", str(tmp_path / "out"), *args)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert not (tmp_path / "out").exists()
