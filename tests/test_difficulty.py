@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from bestk.hardness import Difficulty, difficulty, kl_bernoulli, t_star
+from bestk import lowerbound
 from bestk.errors import InputError
+from bestk.hardness import Difficulty, difficulty, kl_bernoulli, t_star
+from bestk.kernels import bounds
 from bestk.lil import c_eps, lil_radius
 
 
@@ -68,7 +70,7 @@ def value_of_shares(means: np.ndarray, k: int, sigma: float, shares: np.ndarray)
 
 def assert_certified(found: Difficulty) -> None:
     assert found.t_star_low <= found.t_star * (1.0 + 1e-11)
-    assert found.t_star <= found.t_star_low * (1.0 + 1e-9)
+    assert found.t_star <= found.t_star_low * (1.0 + 1e-11)
 
 
 # --- T* -----------------------------------------------------------------------------------------
@@ -133,6 +135,31 @@ def test_t_star_is_certified_at_ten_thousand_random_means():
     assert_certified(difficulty(means, 5_000))
 
 
+@pytest.mark.parametrize("far", [3.0, 2e4, 1e7])
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_t_star_is_certified_when_one_arm_weighs_less_than_the_rounding_of_the_others(far, side):
+    assert_certified(difficulty([0.5, -0.5, side * far], 2 if side > 0 else 1))
+
+
+def test_the_certificate_looks_at_every_pair_whatever_the_block(monkeypatch):
+    rng = np.random.default_rng(5)
+    far_top, far_rest, y_top, y_rest = rng.random(7), rng.random(5), rng.random(7), rng.random(5)
+    for block in (1, 10, 1000):
+        monkeypatch.setattr(lowerbound, "BLOCK", block)
+        for i, j in itertools.product(range(7), range(5)):
+            spike_top, spike_rest = y_top.copy(), y_rest.copy()
+            spike_top[i] += 9.0
+            spike_rest[j] += 9.0
+            assert lowerbound._worst_pair(
+                far_top, far_rest, spike_top, spike_rest
+            ) == pytest.approx(
+                max(
+                    (spike_top[a] + spike_rest[b]) / (1.0 + far_top[a] + far_rest[b]) ** 2
+                    for a, b in itertools.product(range(7), range(5))
+                )
+            )
+
+
 def test_a_mean_out_of_reach_costs_nothing():
     near, _ = t_star([1.0, 0.0], 1, 0.5)
     assert t_star([1.0, 0.0, -1e200], 1, 0.5)[0] == pytest.approx(near, rel=1e-12)
@@ -192,7 +219,7 @@ def test_t_star_follows_scale_shift_mirror_and_order_of_the_means(instance, scal
 def test_gaps_are_those_of_section_2_in_the_order_given():
     found = difficulty([0.1, 0.9, 0.5, 0.4, 0.9], 3)
     assert found.gaps == pytest.approx([0.4, 0.5, 0.1, 0.1, 0.5])
-    assert found.H == pytest.approx(1 / 0.16 + 2 / 0.25 + 2 / 0.01)
+    assert pytest.approx(1 / 0.16 + 2 / 0.25 + 2 / 0.01) == found.H
 
 
 @pytest.mark.parametrize("means", [[0.5, 0.5], [0.9, 0.5, 0.1, 0.5, 0.5]])
@@ -307,3 +334,16 @@ def test_lil_radius_falls_with_every_sample_at_every_level_the_lemma_allows():
     for eps in (0.01, 0.5, 0.99):
         radii = lil_radius(np.arange(1, 5000), math.log1p(eps) / math.e, 1.0, eps)
         assert (np.diff(radii) < 0.0).all()
+
+
+@pytest.mark.parametrize("wrong", [{"delta": 0.0}, {"delta": 1.0}, {"eps": 0.0}, {"eps": 1.0}])
+def test_an_error_or_eps_outside_its_range_is_refused(wrong):
+    with pytest.raises(InputError, match=r"\(0, 1\)"):
+        difficulty([1.0, 0.0], 1, **wrong)
+
+
+@pytest.mark.parametrize("t", [1, 2, 1000, 10**8])
+def test_the_formula_is_that_of_the_kernels(t):
+    assert bounds.lil(float(t), 1e-6, 0.5, 0.01) == pytest.approx(
+        float(lil_radius(t, 1e-6, 0.5, 0.01)), rel=1e-14
+    )

@@ -51,6 +51,9 @@ def difficulty(
     probability 1 - 2 delta; the answer is right with probability 1 - delta.
     """
     mu = _checked(means, k, sigma)
+    for name, value in (("delta", delta), ("eps", eps)):
+        if not 0.0 < value < 1.0:
+            raise InputError(f"{name}={value} was refused: it must lie in (0, 1)")
     first_out, last_in = np.sort(mu)[[-k - 1, -k]]
     gaps = np.where(mu >= last_in, mu - first_out, last_in - mu)
     low, high, shares = _t_star(mu, k, sigma)

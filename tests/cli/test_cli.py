@@ -89,7 +89,7 @@ BAD = {
     "parameter": (["--param", "nothing=1"], "has no such"),
     "parameter shape": (["--param", "rule"], "NAME=VALUE"),
     "rewards": (["--rewards", "poisson"], "unknown reward family"),
-    "text for a number": (["--runs", "many"], "many"),
+    "text for a number": (["--runs", "many"], "--runs"),
     "unknown option": (["--banana"], "banana"),
 }
 

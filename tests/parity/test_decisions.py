@@ -257,7 +257,9 @@ def test_it_does_so_for_many_samples_where_radii_grow_with_time(case):
 
 @pytest.mark.parametrize("policy", ["lil-rand-lucb", "lil-clucb", "lil-ucb"])
 def test_it_does_so_beyond_the_table_of_radii(policy):
-    agree((policy, "heuristic", {}), Problem(1, [0.0] * 3, warm=step.TABLE - 20, cap=200))
+    # rewards are all 0, so that radii alone decide
+    zeros = Problem(1, [0.0] * 4, BERNOULLI, warm=step.TABLE - 20, cap=200)
+    agree((policy, "heuristic", {}), zeros)
 
 
 # --- compiled and interpreted ---------------------------------------------------------------------

@@ -27,6 +27,14 @@ def note(message: str) -> None:
     print(message, file=sys.stderr)
 
 
+def announce_compilation() -> None:
+    """On a terminal, say why the very first simulation takes a while."""
+    from bestk.kernels import jit
+
+    if sys.stderr.isatty() and jit.is_cold():
+        note("compiling kernels: about a minute, once per installation")
+
+
 Advance = Callable[[int, str], None]  # how many more are done, and what is being done
 
 

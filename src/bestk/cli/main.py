@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from typing import Annotated
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any
 
 import typer
 
@@ -24,11 +26,39 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(simulate)
-app.command()(reproduce)
-app.command()(policies)
 
 _debug = False
+
+
+def _guard(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn what a command raises into one readable paragraph and an exit code."""
+
+    @wraps(command)
+    def guarded(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except BestkError as error:
+            _fail(str(error), 2)
+        except KeyboardInterrupt:
+            _fail("interrupted", 130)
+        except BrokenPipeError:  # the reader of our output has gone, as in `bestk ... | head`
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(1) from None
+        except Exception as error:
+            _fail(f"unexpected {type(error).__name__}: {error} (--debug shows where)", 1)
+
+    return guarded
+
+
+def _fail(message: str, code: int) -> None:
+    if _debug:
+        traceback.print_exc()
+    note(f"bestk: {message}")
+    raise typer.Exit(code)
+
+
+for _command in (simulate, reproduce, policies):
+    app.command()(_guard(_command))
 
 
 def _version(wanted: bool) -> None:
@@ -50,24 +80,4 @@ def _options(
 
 def main() -> None:
     """Entry point: exit codes 0 done, 2 bad input, 130 interrupted, 1 anything else."""
-    try:
-        app()
-    except BestkError as error:
-        code = _fail(str(error), 2)
-    except KeyboardInterrupt:
-        code = _fail("interrupted", 130)
-    except BrokenPipeError:  # the reader of our output has gone, as in `bestk ... | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 1
-    except Exception as error:
-        code = _fail(f"unexpected {type(error).__name__}: {error} (--debug shows where)", 1)
-    else:
-        code = 0
-    sys.exit(code)
-
-
-def _fail(message: str, code: int) -> int:
-    if _debug:
-        traceback.print_exc()
-    note(f"bestk: {message}")
-    return code
+    app()

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from bestk.cli.console import progress, show
+from bestk.cli.console import announce_compilation, progress, show
 from bestk.errors import InputError
 
-FULL_RUNS, QUICK_RUNS = 100, 20
+FULL_RUNS, QUICK_RUNS = 200, 20
 
 
 def reproduce(
@@ -23,7 +23,7 @@ def reproduce(
         str | None, typer.Option(help="Only these, e.g. fig1a,fig2f.  [default: all 14]")
     ] = None,
     runs: Annotated[
-        int | None, typer.Option(help="Runs a point.  [default: 100, quick: 20]")
+        int | None, typer.Option(help="Runs a point.  [default: 200, quick: 20]")
     ] = None,
     jobs: Annotated[int | None, typer.Option(help="Threads.  [default: all cores]")] = None,
 ) -> None:
@@ -49,6 +49,7 @@ def reproduce(
         raise InputError(f"cannot make the folder {out}: {error.strerror}") from error
     file = ResultsFile(out / "results.csv")
     wanted = list(run.points(chosen, QUICK_ARMS if quick else FULL_ARMS))
+    announce_compilation()
     with progress("reproducing", len(wanted)) as advance:
         run.run_points(
             file, wanted, runs, jobs, lambda p: advance(1, f"{p.panel.id} N={p.arms} {p.policy}")

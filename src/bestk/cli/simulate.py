@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bestk.cli.console import note, progress, show, show_json
+from bestk.cli.console import announce_compilation, note, progress, show, show_json
 from bestk.errors import InputError
 
 
@@ -71,6 +71,7 @@ def simulate(
         alpha=alpha,
         means=None if means is None else simulation.read_means(means),
     )
+    announce_compilation()
     with warnings.catch_warnings(record=True) as caught, progress("simulating", runs) as advance:
         warnings.simplefilter("always")
         result = simulation.simulate(

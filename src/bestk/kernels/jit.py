@@ -84,6 +84,11 @@ def _compile(function: F, inline: bool) -> F:
         _CONFIG.CACHE_DIR = before
 
 
+def is_cold() -> bool:
+    """Whether the run loop has yet to be compiled on this machine."""
+    return not any(Path(_CACHE).glob("**/loop.play_many*.nbi"))
+
+
 def kernel(function: F) -> F:
     """Compile `function` on first call, keep the code on disk, inline it into other kernels."""
     return _compile(function, inline=True)

@@ -143,7 +143,7 @@ def draw(figure: int, rows: Mapping[tuple[str, int, str], Row]) -> Figure | None
         f"Figure {figure}: mean samples per arm over {runs} runs, with 95% intervals (ν = {NU})",
         fontsize=11,
     )
-    drawing.tight_layout(rect=(0, 0.75 / drawing.get_figheight(), 1, 0.99))
+    drawing.tight_layout(rect=(0, 0.55 / drawing.get_figheight(), 1, 0.995))
     return drawing  # type: ignore[no-any-return]  # pyplot is loaded when first needed
 
 

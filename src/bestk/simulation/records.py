@@ -87,7 +87,8 @@ class SimulationResult:
         if unsolved:
             return None
         value, _ = t_star(instance.means, instance.k, problem.rewards.sigma)
-        return kl_bernoulli(problem.delta, 1.0 - problem.delta) * value
+        nu = min(problem.delta, 0.5)  # a coin is right half of the time without any sample
+        return kl_bernoulli(nu, 1.0 - nu) * value
 
     def to_dict(self) -> dict[str, Any]:
         """What `bestk simulate --json` prints: finite numbers and nulls only."""

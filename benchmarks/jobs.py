@@ -1,0 +1,22 @@
+"""What do two jobs gain over one? Wanted: at least 1.7 times."""
+
+import statistics
+
+import bestk
+
+
+def speed(jobs):
+    result = bestk.simulate("1-sparse", variant="heuristic", arms=1000, k=2, runs=300, jobs=jobs)
+    return result.samples.sum() / result.seconds
+
+
+def main():
+    speed(2)
+    ratios = []
+    for _ in range(5):
+        one = speed(1)
+        ratios.append(speed(2) / one)
+    print(f"two jobs = {statistics.median(ratios):.2f} times one (wanted: 1.7)")
+
+
+main()
