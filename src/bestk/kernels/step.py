@@ -59,6 +59,9 @@ def reset(state: State, run: int) -> None:
     """Forget all observations; `run` numbers the policy's coins."""
     state.counts[:] = 0
     state.sums[:] = 0.0
+    state.means[:] = 0.0
+    state.high[:] = False
+    state.other[:] = False
     state.keys[:] = -np.inf
     state.slopes[:] = 0.0
     state.clock[:] = 0
@@ -137,6 +140,9 @@ def recommend(state: State, spec: Spec, out: IntArray) -> None:
     if spec.family == LIL_UCB:
         out[0] = state.clock[MOST]
         return
+    if spec.family == UGAPE and state.clock[SEEN] == spec.n_arms:
+        state.widths[0] = bounds.width(state, spec)
+        ugape.settle(state, spec)
     n = 0
     for i in range(spec.n_arms):
         if state.high[i]:

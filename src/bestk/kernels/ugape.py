@@ -13,6 +13,7 @@ import numpy as np
 from bestk.kernels import bounds, trees
 from bestk.kernels.jit import kernel
 from bestk.kernels.types import (
+    L_ALL_J,
     L_J,
     L_NONE,
     L_S,
@@ -25,7 +26,8 @@ from bestk.kernels.types import (
     State,
 )
 
-LAST = (True, False, True, False, True, False, False)  # by slot: does it hold the lowest of a set?
+# by slot: a tie goes to the highest index where the lowest of an ordered set is wanted
+LAST = (True, False, True, False, True, False, False, False)
 
 
 @kernel
@@ -41,6 +43,7 @@ def _set(state: State, spec: Spec, i: int) -> None:
         bounds.set_key(state, spec, U_OUT, i, m, 1.0, 0)  # the highest U outside
     if in_j:
         bounds.set_key(state, spec, L_SJ if in_s else L_J, i, -m, 1.0, 0)  # the lowest L of J
+        bounds.set_key(state, spec, L_ALL_J, i, -m, 1.0, 0)  # the same, ties to the lowest index
     else:
         bounds.set_key(state, spec, L_S if in_s else L_NONE, i, m, -1.0, 0)  # highest L outside
         bounds.set_key(state, spec, U_REST, i, m, 1.0, 0)  # the highest U outside J
@@ -106,8 +109,8 @@ def build(state: State, spec: Spec) -> None:
 
 
 @kernel
-def ask(state: State, spec: Spec, out: IntArray) -> int:
-    """The less sampled of the weakest arm of J and the strongest outside; 0 to stop."""
+def settle(state: State, spec: Spec) -> float:
+    """Bring S and J up to the current time; returns max over J of B_i."""
     for slot in range(len(LAST)):
         bounds.advance(state, spec, slot, LAST[slot])
     u_k, u_next = _settle_s(state, spec)
@@ -115,18 +118,20 @@ def ask(state: State, spec: Spec, out: IntArray) -> int:
         a, x = _worst(state, spec, u_k, u_next)
         b, y = _best(state, spec, u_k, u_next)
         if x < y or (x == y and a < b):
-            break
+            return x
         state.high[a], state.high[b] = False, True
         _refile(state, spec, a)
         _refile(state, spec, b)
-    if x <= spec.epsilon:  # max over J of B_i
+
+
+@kernel
+def ask(state: State, spec: Spec, out: IntArray) -> int:
+    """The less sampled of the weakest arm of J and the strongest outside; 0 to stop."""
+    if settle(state, spec) <= spec.epsilon:
         return 0
-    h, lower = _top(state, spec, L_SJ)
-    i, rival = _top(state, spec, L_J)
-    if rival > lower or (rival == lower and i < h):
-        h = i
-    rest = trees.winner(state.nodes, U_REST)
-    out[0] = h if state.counts[h] <= state.counts[rest] else rest
+    weakest = trees.winner(state.nodes, L_ALL_J)
+    strongest = trees.winner(state.nodes, U_REST)
+    out[0] = weakest if state.counts[weakest] <= state.counts[strongest] else strongest
     return 1
 
 

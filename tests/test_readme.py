@@ -1,0 +1,33 @@
+"""The README's example runs as it stands, and its commands exist."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_python_example_runs():
+    (example,) = re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL)
+    done = subprocess.run(
+        [sys.executable, "-c", example], capture_output=True, text=True, check=True
+    )
+    assert "error <= 0.01 proved" in done.stdout
+    assert "best shares" in done.stdout
+
+
+def test_every_file_the_readme_links_to_is_there():
+    links = re.findall(r"\]\(([^)#]+)\)", TEXT)
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_every_command_of_the_readme_is_a_target_or_a_command():
+    makefile = (ROOT / "Makefile").read_text()
+    for target in re.findall(r"`?make (\w+)", TEXT):
+        assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), target
+    bestk = str(Path(sys.executable).with_name("bestk"))
+    for command in set(re.findall(r"^bestk (\w+)", TEXT, flags=re.MULTILINE)):
+        subprocess.run([bestk, command, "--help"], capture_output=True, check=True)
