@@ -9,10 +9,11 @@ and epsilon the user's slack. Ties go to the lowest index everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import log, sqrt
+from collections.abc import Callable, Iterator
+from math import inf, log, sqrt
 
 Radius = Callable[[int], float]  # T -> u
+Oracle = Callable[[list[float]], list[int]]  # weights -> the arms of the best set, sorted
 
 
 # --- the LIL radius and its parameters ------------------------------------------------------------
@@ -176,6 +177,74 @@ class Clucb(Naive):
         return [argmax([i for i in range(self.n) if (i in top) != (i in top_revised)], u)]
 
 
+def best_of(sets: list[list[int]]) -> Oracle:
+    """The oracle that looks at every feasible set: the first one of largest total."""
+    sets = [sorted(arms) for arms in sets]
+    return lambda weights: max(sets, key=lambda arms: sum(weights[i] for i in arms))
+
+
+class Combinatorial(Naive):
+    """Algorithm 3: lil'CLUCB, or CLUCB, on a decision class with a maximisation oracle."""
+
+    def __init__(self, n, epsilon, radius: Callable[[int, int], float], oracle: Oracle, ceiling):
+        super().__init__(n, 0, epsilon)
+        self.radius, self.oracle, self.ceiling = radius, oracle, ceiling
+
+    def answer(self) -> list[int]:
+        """M: the best set in means, none of them above the ceiling."""
+        return self.oracle(self.weights())
+
+    def weights(self) -> list[float]:
+        return [min(m, self.ceiling) for m in self.means()]
+
+    def radii(self) -> list[float]:
+        total = sum(self.T)
+        return [self.radius(t, total) for t in self.T]
+
+    def revised(self, top: list[int]) -> list[float]:
+        """Lines 5 and 6: means revised against M."""
+        m, u = self.means(), self.radii()
+        signs = [-1 if i in top else 1 for i in range(self.n)]
+        return [min(m[i] + signs[i] * u[i], self.ceiling) for i in range(self.n)]
+
+    def round(self) -> list[int]:
+        top = self.answer()  # line 3: M
+        rival = self.oracle(self.revised(top))  # line 7: Mt
+        if self.lead(top, rival) <= self.epsilon:  # line 8, made safe for ties, and with slack
+            return []
+        return self.sample(top, rival)
+
+    def lead(self, top: list[int], rival: list[int]) -> float:
+        """By how much Mt beats M in revised means; arms of both cancel."""
+        mt, total = self.revised(top), 0.0
+        for i in range(self.n):
+            if i in rival and i not in top:
+                total += mt[i]
+            elif i in top and i not in rival:
+                total -= mt[i]
+        return total
+
+    def sample(self, top: list[int], rival: list[int]) -> list[int]:
+        """Line 9: the largest radius in the symmetric difference."""
+        return [argmax([i for i in range(self.n) if (i in top) != (i in rival)], self.radii())]
+
+    def allowed(self, sets: list[list[int]]) -> Iterator[tuple[list[int], list[int]]]:
+        """Every (round, answer) that rounding leaves open when sets tie, over all `sets`."""
+        small = 1e-11
+        for top in nearly_best(sets, self.weights(), small):
+            for rival in nearly_best(sets, self.revised(top), small):
+                lead = self.lead(top, rival)
+                if lead <= self.epsilon + small:
+                    yield [], top
+                if lead > self.epsilon - small and top != rival:
+                    yield self.sample(top, rival), top
+
+
+def nearly_best(sets: list[list[int]], weights: list[float], within: float) -> list[list[int]]:
+    totals = [sum(weights[i] for i in arms) for arms in sets]
+    return [sorted(arms) for arms, x in zip(sets, totals, strict=True) if x >= max(totals) - within]
+
+
 class Ugape(Naive):
     """Gabillon et al. 2012, UGapEc (fixed confidence)."""
 
@@ -259,6 +328,16 @@ LEVELS_AND_RULE = {  # the LIL family: theory, section 2
 }
 
 
+def clucb_radius(
+    policy: str, variant: str | None, n: int, nu: float, sigma: float, eps: float
+) -> Callable[[int, int], float]:
+    """u of T_i and of t, the samples so far: lil-clucb's, or that of clucb and ugape."""
+    if policy == "lil-clucb":
+        w = delta_for("uniform", variant, n, nu, eps) / n
+        return lambda t, _: lil_radius(t, w, eps, sigma)
+    return lambda t, total: sigma * sqrt(2 * log(4 * n * total**3 / nu) / t)
+
+
 def make(
     policy: str,
     variant: str | None,
@@ -275,14 +354,9 @@ def make(
     eps = params.get("eps", 0.01) if variant == "faithful" else 0.0
     if policy == "lucb":
         return Lucb(n, k, epsilon, nu, sigma)
-    if policy in ("clucb", "ugape"):
-        family = Clucb if policy == "clucb" else Ugape
-        return family(
-            n, k, epsilon, lambda t, total: sigma * sqrt(2 * log(4 * n * total**3 / nu) / t)
-        )
-    if policy == "lil-clucb":
-        w = delta_for("uniform", variant, n, nu, eps) / n
-        return Clucb(n, k, epsilon, lambda t, _: lil_radius(t, w, eps, sigma))
+    if policy in ("lil-clucb", "clucb", "ugape"):
+        family = Ugape if policy == "ugape" else Clucb
+        return family(n, k, epsilon, clucb_radius(policy, variant, n, nu, sigma, eps))
     if policy == "lil-ucb":
         delta = delta_for("lil-ucb", variant, n, nu, eps)
         beta = 1.0 if variant == "faithful" else 0.5
@@ -300,3 +374,21 @@ def make(
         (lambda t: lil_radius(t, w_low, eps, sigma)),
     )
     return Pair(n, k, epsilon, high, low, rule, coin)
+
+
+def make_combinatorial(
+    policy: str,
+    variant: str | None,
+    sets: list[list[int]],
+    n: int,
+    nu: float,
+    sigma: float = 0.5,
+    epsilon: float = 0.0,
+    params: dict[str, object] | None = None,
+    oracle: Oracle | None = None,
+    ceiling: float = inf,
+) -> Combinatorial:
+    """lil-clucb or clucb over the feasible `sets`; without an oracle, over all of them."""
+    eps = (params or {}).get("eps", 0.01) if variant == "faithful" else 0.0
+    radius = clucb_radius(policy, variant, n, nu, sigma, eps)
+    return Combinatorial(n, epsilon, radius, oracle or best_of(sets), ceiling)

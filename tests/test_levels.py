@@ -4,6 +4,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
+from bestk.decisions import TopK
 from bestk.errors import InputError
 from bestk.kernels import bounds, step
 from bestk.lil import c_eps
@@ -30,8 +31,7 @@ def setup(name, variant, n=100, k=2, nu=0.01, **params):
         name,
         variant,
         params,
-        n_arms=n,
-        k=k,
+        decision=TopK(n, k),
         delta=nu,
         epsilon=0.0,
         rewards=Gaussian(0.5),

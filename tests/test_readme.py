@@ -26,7 +26,7 @@ def test_every_file_the_readme_links_to_is_there():
 
 def test_every_command_of_the_readme_is_a_target_or_a_command():
     makefile = (ROOT / "Makefile").read_text()
-    for target in re.findall(r"`?make (\w+)", TEXT):
+    for target in re.findall(r"(?:^|`)make (\w+)", TEXT, flags=re.MULTILINE):
         assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), target
     bestk = str(Path(sys.executable).with_name("bestk"))
     for command in set(re.findall(r"^bestk (\w+)", TEXT, flags=re.MULTILINE)):

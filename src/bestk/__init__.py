@@ -9,9 +9,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bestk.combinatorial import CombinatorialDifficulty as CombinatorialDifficulty
+    from bestk.combinatorial import combinatorial_difficulty as combinatorial_difficulty
+    from bestk.decisions import BinaryProgram as BinaryProgram
+    from bestk.decisions import BipartiteMatching as BipartiteMatching
+    from bestk.decisions import ExplicitSets as ExplicitSets
+    from bestk.decisions import Oracle as Oracle
+    from bestk.decisions import PartitionMatroid as PartitionMatroid
+    from bestk.decisions import Path as Path
+    from bestk.decisions import SpanningTree as SpanningTree
     from bestk.decisions import TopK as TopK
     from bestk.errors import BestkError as BestkError
     from bestk.errors import InputError as InputError
+    from bestk.errors import OracleError as OracleError
     from bestk.hardness import Difficulty as Difficulty
     from bestk.hardness import difficulty as difficulty
     from bestk.policies import CATALOGUE as CATALOGUE
@@ -23,10 +33,22 @@ if TYPE_CHECKING:
     from bestk.simulation import SimulationResult as SimulationResult
     from bestk.simulation import make_instance as make_instance
     from bestk.simulation import simulate as simulate
+    from bestk.simulation import structured as structured
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BinaryProgram": "decisions",
+    "BipartiteMatching": "decisions",
+    "ExplicitSets": "decisions",
+    "Oracle": "decisions",
+    "PartitionMatroid": "decisions",
+    "Path": "decisions",
+    "SpanningTree": "decisions",
+    "CombinatorialDifficulty": "combinatorial",
+    "combinatorial_difficulty": "combinatorial",
+    "structured": "simulation",
+    "OracleError": "errors",
     "TopK": "decisions",
     "Difficulty": "hardness",
     "difficulty": "hardness",

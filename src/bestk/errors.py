@@ -28,5 +28,9 @@ class ResultsFileError(InputError):
     """A results file that cannot be read back; it was left as it is."""
 
 
+class OracleError(BestkError):
+    """A maximisation oracle that contradicts itself; the message shows the weights it was given."""
+
+
 class TiedMeansWarning(UserWarning):
     """The K-th and the next mean are equal: exact identification cannot end."""

@@ -60,7 +60,7 @@ def difficulty(
     if math.isinf(high):
         return Difficulty(gaps, math.inf, high, low, shares, math.inf, math.inf)
     nu = min(delta, 0.5)
-    tau = _tau(gaps, delta / c_eps(eps) / (2 * mu.size), sigma, eps)
+    tau = first_time(gaps / 8.0, delta / c_eps(eps) / (2 * mu.size), sigma, eps)
     return Difficulty(
         gaps=gaps,
         H=float((gaps**-2.0).sum()),
@@ -91,6 +91,24 @@ def kl_bernoulli(p: float, q: float) -> float:
     return total
 
 
+def first_time(thresholds: FloatArray, w: float, sigma: float, eps: float) -> FloatArray:
+    """The smallest integers t >= 1 with U(t, w) < thresholds (> 0), by doubling and bisection."""
+
+    def is_enough(t: FloatArray) -> BoolArray:
+        enough: BoolArray = lil_radius(t, w, sigma, eps) < thresholds
+        return enough
+
+    short, enough = np.zeros_like(thresholds), np.ones_like(thresholds)
+    while not (done := is_enough(enough)).all():
+        short, enough = np.where(done, short, enough), np.where(done, enough, 2.0 * enough)
+    while True:
+        middle = np.maximum(np.floor((short + enough) / 2.0), 1.0)
+        if not ((short < middle) & (middle < enough)).any():  # beyond 2^53: adjacent floats
+            return enough
+        done = is_enough(middle)
+        short, enough = np.where(done, short, middle), np.where(done, middle, enough)
+
+
 def _checked(means: ArrayLike, k: int, sigma: float) -> FloatArray:
     mu = np.asarray(means, dtype=np.float64)
     if mu.ndim != 1 or not np.isfinite(mu).all():
@@ -115,21 +133,3 @@ def _t_star(mu: FloatArray, k: int, sigma: float) -> tuple[float, float, FloatAr
     counts[order] = np.concatenate((found.n_top, found.n_rest))
     scale = 2.0 * unit * unit
     return scale * found.low, scale * found.high, counts / counts.sum()
-
-
-def _tau(gaps: FloatArray, w: float, sigma: float, eps: float) -> FloatArray:
-    """The smallest integers t >= 1 with U(t, w) < gaps/8, by doubling and bisection."""
-
-    def is_enough(t: FloatArray) -> BoolArray:
-        enough: BoolArray = lil_radius(t, w, sigma, eps) < gaps / 8.0
-        return enough
-
-    short, enough = np.zeros_like(gaps), np.ones_like(gaps)
-    while not (done := is_enough(enough)).all():
-        short, enough = np.where(done, short, enough), np.where(done, enough, 2.0 * enough)
-    while True:
-        middle = np.maximum(np.floor((short + enough) / 2.0), 1.0)
-        if not ((short < middle) & (middle < enough)).any():  # beyond 2^53: adjacent floats
-            return enough
-        done = is_enough(middle)
-        short, enough = np.where(done, short, middle), np.where(done, middle, enough)

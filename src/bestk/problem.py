@@ -4,72 +4,88 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bestk.decisions import TopK
+from bestk.decisions import DecisionClass, decision_from_dict
 from bestk.errors import InputError
-from bestk.policies import DEFAULT, Configured, configure
+from bestk.policies import Configured, configure, default_policy
 from bestk.rewards import Gaussian, Rewards, make_rewards
+
+if TYPE_CHECKING:
+    from bestk.policies.combinatorial import Stepper
 
 
 @dataclass(frozen=True)
 class Problem:
     """Find the best set of `decision` with error at most `delta`, up to slack `epsilon`.
 
-    Every combination that cannot run is refused when it is built. `variant` None means the
-    policy's first variant (faithful), or none where the policy has no variants.
+    Every combination that cannot run is refused when it is built. `policy` None means the default
+    of the decision class; `variant` None the policy's first variant (faithful), or none where it
+    has no variants. With `maximize` False rewards are costs: the smallest are wanted.
     """
 
-    decision: TopK
+    decision: DecisionClass
     rewards: Rewards = field(default_factory=Gaussian)
     delta: float = 0.01
     epsilon: float = 0.0
-    policy: str = DEFAULT
+    policy: str | None = None
     variant: str | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
+    maximize: bool = True
 
     def __post_init__(self) -> None:
+        if self.policy is None:
+            object.__setattr__(self, "policy", default_policy(self.decision))
         self.configure(seed=0)
 
     def configure(self, seed: int) -> Configured:
         """The policy ready to run, its coins drawn from `seed`."""
         return configure(
-            self.policy,
+            self.policy or default_policy(self.decision),
             self.variant,
             self.params,
-            n_arms=self.decision.n_arms,
-            k=self.decision.k,
+            decision=self.decision,
             delta=self.delta,
             epsilon=self.epsilon,
             rewards=self.rewards,
             seed=seed,
+            maximize=self.maximize,
         )
+
+    def stepper(self, seed: int = 0) -> Stepper:
+        """The policy as ask, tell and answer, an observation at a time."""
+        from bestk.policies.combinatorial import Stepper
+
+        configured = self.configure(seed)
+        return Stepper(self.decision, configured.spec, configured.table)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready form; `from_dict` reads it back."""
         return {
-            "decision": {"class": "top-k", "n_arms": self.decision.n_arms, "k": self.decision.k},
+            "decision": self.decision.to_dict(),
             "rewards": {"family": self.rewards.name, "sigma": self.rewards.sigma},
             "delta": self.delta,
             "epsilon": self.epsilon,
             "policy": self.policy,
             "variant": self.variant,
             "params": dict(self.params),
+            "maximize": self.maximize,
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Problem:
         """Read what `to_dict` wrote."""
         try:
-            decision, rewards = data["decision"], data["rewards"]
+            rewards = data["rewards"]
             return cls(
-                TopK(decision["n_arms"], decision["k"]),
+                decision_from_dict(data["decision"]),
                 make_rewards(rewards["family"], rewards["sigma"]),
                 data["delta"],
                 data["epsilon"],
                 data["policy"],
                 data["variant"],
                 data["params"],
+                data["maximize"],
             )
         except (KeyError, TypeError) as error:
             raise InputError(f"not a problem specification: {error!r} is missing or odd") from error

@@ -233,3 +233,77 @@ def test_reproduce_refuses_what_it_cannot_do(tmp_path, args, message):
     assert done.returncode == 2
     assert message in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+GRAPH = {
+    "edges": [
+        {"u": "a", "v": "b", "mean": 0.9},
+        {"u": "b", "v": "c", "mean": 0.6},
+        {"u": "a", "v": "c", "mean": 0.1},
+    ],
+    "source": "a",
+    "target": "c",
+}
+
+
+@pytest.mark.parametrize("decision", ["spanning-tree", "path"])
+def test_a_graph_file_is_simulated(tmp_path, decision):
+    path = tmp_path / "graph.json"
+    path.write_text(json.dumps(GRAPH))
+    args = ["simulate", "--decision", decision, "--graph", str(path), "--runs", "3", "--json"]
+    data = json.loads(good(*args))
+    assert (data["decision"], data["arms"], data["k"]) == (decision, 3, None)
+    assert (data["policy"], data["wrong"]) == ("lil-clucb", 0)
+    assert json.loads(good(*args, "--minimize", "--policy", "clucb"))["wrong"] == 0
+
+
+@pytest.mark.parametrize(
+    ("decision", "text"),
+    [("spanning-tree", "grid:2x3"), ("matching", "bipartite:2x2"), ("path", "layered:2x2")],
+)
+def test_a_generated_structure_is_simulated(decision, text):
+    data = json.loads(
+        good("simulate", "--decision", decision, "--generate", text, "--gap", "0.8",
+             "--variant", "heuristic", "--runs", "3", "--json")
+    )  # fmt: skip
+    assert data["wrong"] == 0
+    assert data["lower_bound"] > 0
+
+
+def test_best_k_is_minimised_on_the_command_line():
+    data = json.loads(
+        good("simulate", "--means", "3,1,2", "--k", "1", "--minimize", "--runs", "3", "--json")
+    )
+    assert data["wrong"] == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--decision", "path"], "either --graph or --generate"),
+        (["--decision", "pathh", "--generate", "grid:2x2"], "did you mean 'path'"),
+        (["--decision", "path", "--generate", "grid:2"], "grid"),
+        (["--decision", "path", "--generate", "grid:2x2", "--k", "1"], "takes its arms"),
+        (["--generate", "grid:2x2", "--k", "1"], "other than top-k"),
+        (["--decision", "path", "--graph", "nowhere.json"], "nowhere.json"),
+        (["--instance", "1-sparse", "--arms", "5"], "--k is missing"),
+    ],
+)
+def test_bad_structures_are_refused(args, message):
+    done = bestk("simulate", *args)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_combinatorial_panel_is_drawn(tmp_path):
+    good("reproduce", "--quick", "--panels", "cpe", "--runs", "2", "--out", str(tmp_path))
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"results.csv", "claims.json", "report.html", "cpe.png", "cpe.svg"}
+    with open(tmp_path / "results.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 3 * 3 * 3  # structures, gaps, policies
+    assert {row["k"] for row in rows} == {""}
+    before = (tmp_path / "results.csv").read_text()
+    good("reproduce", "--quick", "--panels", "cpe", "--runs", "2", "--out", str(tmp_path))
+    assert (tmp_path / "results.csv").read_text() == before

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import naive
+from bestk.decisions import TopK
 from bestk.kernels import rng, step
 from bestk.kernels.types import BERNOULLI, GAUSSIAN
 from bestk.policies import configure
@@ -114,8 +115,7 @@ def spec_of(case, problem: Problem):
         policy,
         variant,
         params,
-        n_arms=problem.n,
-        k=problem.k,
+        decision=TopK(problem.n, problem.k),
         delta=problem.nu,
         epsilon=problem.epsilon,
         rewards=rewards,

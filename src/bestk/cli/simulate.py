@@ -3,24 +3,50 @@
 from __future__ import annotations
 
 import warnings
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bestk.cli.console import announce_compilation, note, progress, show, show_json
 from bestk.errors import InputError
 
+if TYPE_CHECKING:
+    from bestk.simulation import Instance
+
 
 def simulate(
-    k: Annotated[str, typer.Option(help="How many arms to find: an integer, or N/2.")],
+    k: Annotated[
+        str | None, typer.Option(help="How many arms to find: an integer, or N/2.")
+    ] = None,
     instance: Annotated[
         str | None,
         typer.Option(help="1-sparse, exponential, lil-exponential or means."),
     ] = None,
     arms: Annotated[int | None, typer.Option(help="Number of arms N.")] = None,
+    decision: Annotated[
+        str,
+        typer.Option(
+            help="What is looked for: top-k, spanning-tree, matching, path, partition, explicit."
+        ),
+    ] = "top-k",
+    graph: Annotated[
+        Path | None, typer.Option(help="JSON or CSV file with the parts and their means.")
+    ] = None,
+    generate: Annotated[
+        str | None, typer.Option(help="grid:RxC, layered:LxW or bipartite:NxM, with --gap.")
+    ] = None,
+    gap: Annotated[float, typer.Option(help="Advantage of the best parts, with --generate.")] = 0.5,
+    minimize: Annotated[
+        bool, typer.Option("--minimize", help="Rewards are costs: find the smallest.")
+    ] = False,
     policy: Annotated[
-        str, typer.Option(help="Which policy (`bestk policies` lists them).")
-    ] = "lil-rand-lucb",
+        str | None,
+        typer.Option(
+            help="Which policy (`bestk policies` lists them).  [default: lil-rand-lucb; lil-clucb"
+            " for other decisions than top-k]"
+        ),
+    ] = None,
     variant: Annotated[
         str | None, typer.Option(help="faithful (default) or heuristic, where the policy has them.")
     ] = None,
@@ -34,7 +60,11 @@ def simulate(
         str | None, typer.Option(help="A comma list, or a file with one number a line.")
     ] = None,
     epsilon: Annotated[
-        float, typer.Option(help="Slack: arms this close to the K-th best may be answered.")
+        float,
+        typer.Option(
+            help="Slack: arms this close to the K-th best may be answered; for other decisions"
+            " than top-k, totals this close to the best total."
+        ),
     ] = 0.0,
     rewards: Annotated[str, typer.Option(help="gaussian or bernoulli.")] = "gaussian",
     sigma: Annotated[
@@ -60,17 +90,14 @@ def simulate(
     from bestk import simulation
     from bestk.rewards import make_rewards
 
-    if instance is None:
-        if means is None:
-            raise InputError(f"give --instance ({', '.join(simulation.INSTANCES)}) or --means")
-        instance = "means"
-    made = simulation.make_instance(
-        instance,
-        arms=arms,
-        k=k,
-        alpha=alpha,
-        means=None if means is None else simulation.read_means(means),
-    )
+    if decision == "top-k":
+        if graph is not None or generate is not None:
+            raise InputError("--graph and --generate go with a --decision other than top-k")
+        made = _best_k(instance, arms, k, alpha, means, minimize)
+    else:
+        if any(value is not None for value in (instance, arms, k, alpha, means)):
+            raise InputError(f"--decision {decision} takes its arms from --graph or --generate")
+        made = _structured(decision, graph, generate, gap, not minimize)
     announce_compilation()
     with warnings.catch_warnings(record=True) as caught, progress("simulating", runs) as advance:
         warnings.simplefilter("always")
@@ -96,6 +123,46 @@ def simulate(
     from bestk.report import tables
 
     show(tables.simulation(result))
+
+
+def _best_k(
+    instance: str | None,
+    arms: int | None,
+    k: str | None,
+    alpha: float | None,
+    means: str | None,
+    minimize: bool,
+) -> Instance:
+    from bestk import simulation
+
+    if k is None:
+        raise InputError("--k is missing: how many of the arms shall be found?")
+    if instance is None:
+        if means is None:
+            raise InputError(f"give --instance ({', '.join(simulation.INSTANCES)}) or --means")
+        instance = "means"
+    return simulation.make_instance(
+        instance,
+        arms=arms,
+        k=k,
+        alpha=alpha,
+        means=None if means is None else simulation.read_means(means),
+        maximize=not minimize,
+    )
+
+
+def _structured(
+    decision: str, graph: Path | None, generate: str | None, gap: float, maximize: bool
+) -> Instance:
+    from bestk import simulation
+
+    if (graph is None) == (generate is None):
+        raise InputError(f"--decision {decision} needs either --graph or --generate")
+    if graph is not None:
+        found = simulation.read_graph(graph, decision)
+    else:
+        found = simulation.generate(generate or "", decision, gap, maximize)
+    return simulation.structured(found.decision, found.means, maximize=maximize, name=found.name)
 
 
 def _params(entries: list[str]) -> dict[str, Any]:

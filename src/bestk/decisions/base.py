@@ -1,20 +1,150 @@
-"""What every decision class offers."""
+"""What every decision class offers, and the checks they share."""
 
 from __future__ import annotations
 
-from typing import Protocol
+import math
+from collections.abc import Hashable
+from typing import Any, NamedTuple, Protocol
 
-from bestk.kernels.types import BoolArray, FloatArray
+import numpy as np
+
+from bestk.errors import InputError
+from bestk.kernels.types import ROADS, BoolArray, FloatArray, IntArray
+
+
+class Structure(NamedTuple):
+    """What a compiled oracle reads (`kernels/oracles.py`): its code, its table, its nodes."""
+
+    code: int
+    table: IntArray
+    n_nodes: int = 1  # groups of a partition, nodes of a graph
+    source: int = 0
+    target: int = 0
+
+    @property
+    def n_scratch(self) -> int:
+        """Integers that the oracle needs to work with."""
+        return 2 * self.n_nodes if self.code == ROADS else self.n_nodes
 
 
 class DecisionClass(Protocol):
     """A family of feasible sets of arms with an exact maximisation oracle (paper, Section 4.2)."""
 
     @property
+    def kind(self) -> str:
+        """The name of the class: "top-k", "spanning-tree", ..."""
+        ...
+
+    @property
     def n_arms(self) -> int:
         """How many arms the sets are made of."""
+        ...
+
+    @property
+    def names(self) -> tuple[Hashable, ...]:
+        """What each arm is: an edge, a pair, a number."""
+        ...
+
+    @property
+    def width(self) -> int:
+        """The width of Chen et al. (2014), Section 3.1, or an upper bound of it."""
+        ...
+
+    @property
+    def width_source(self) -> str:
+        """Whether `width` is exact or a bound, and where it comes from."""
+        ...
+
+    @property
+    def ceiling(self) -> float:
+        """No weight is above it: infinity, or 0 where costs are known not to be negative."""
+        ...
+
+    @property
+    def minimise_only(self) -> bool:
+        """Whether the oracle is right for negated non-negative costs only."""
+        ...
+
+    @property
+    def structure(self) -> Structure | None:
+        """What the compiled oracle reads; None where the oracle is Python."""
         ...
 
     def best(self, weights: FloatArray) -> BoolArray:
         """The feasible set of largest total weight, the same one every time on ties."""
         ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready form, with the kind under "class"."""
+        ...
+
+
+class PythonOracle:
+    """What holds for a class unless it says otherwise."""
+
+    @property
+    def ceiling(self) -> float:
+        """No weight is above it."""
+        return math.inf
+
+    @property
+    def minimise_only(self) -> bool:
+        """Whether the oracle is right for negated non-negative costs only."""
+        return self.ceiling < math.inf
+
+    @property
+    def structure(self) -> Structure | None:
+        """None: nothing is compiled."""
+        return None
+
+
+class CompiledOracle(PythonOracle):
+    """The oracle of a class with a compiled structure."""
+
+    @property
+    def structure(self) -> Structure:
+        """What the compiled oracle reads."""
+        raise NotImplementedError
+
+    def best(self, weights: FloatArray) -> BoolArray:
+        """The feasible set of largest total weight; ties are decided by the order of the arms."""
+        from bestk.kernels import oracles
+
+        shape = self.structure
+        n_arms = shape.table.shape[1]
+        values = read_weights(weights, n_arms)
+        if self.ceiling < math.inf:
+            values = np.minimum(values, self.ceiling)
+        out = np.empty(n_arms, np.bool_)
+        # scratch of its own for every call: kernels let other threads run
+        parent, value = np.empty(shape.n_scratch, np.int64), np.empty(shape.n_nodes)
+        oracles.best(
+            shape.code, shape.table, shape.source, shape.target,
+            values, np.arange(n_arms), parent, value, True, out,
+        )  # fmt: skip
+        return out
+
+
+def read_weights(weights: FloatArray, n_arms: int) -> FloatArray:
+    """Weights as the oracles read them: one finite number an arm."""
+    values = np.ascontiguousarray(weights, np.float64)
+    if values.shape != (n_arms,):
+        raise InputError(
+            f"weights of shape {values.shape} were refused: there must be one for each of "
+            f"{n_arms} arms"
+        )
+    with np.errstate(over="ignore"):
+        square = values.dot(values)  # the fast way to find a NaN or an infinity
+    if not math.isfinite(square) and not np.isfinite(values).all():
+        raise InputError(f"weights {values.tolist()} were refused: they must be finite")
+    return values
+
+
+def require_choice(decision: DecisionClass) -> None:
+    """Refuse a class with a single answer: nothing needs to be sampled to find it.
+
+    With weight -1 on the answer and +1 elsewhere, any other feasible set weighs more.
+    """
+    answer = decision.best(np.zeros(decision.n_arms))
+    if np.array_equal(decision.best(np.where(answer, -1.0, 1.0)), answer):
+        raise InputError(f"the {decision.kind} class was refused: it has one feasible set only")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bestk.kernels import rng, step
-from bestk.kernels.jit import entry
-from bestk.kernels.types import SEEN, TOTAL, BoolArray, FloatArray, IntArray, Spec, State
+from bestk.kernels.jit import entry, kernel
+from bestk.kernels.types import CPE, TOTAL, BoolArray, FloatArray, IntArray, Spec, State
 
 POLL = 1 << 14  # rounds between two looks at the cancel flag
 
@@ -34,9 +34,33 @@ def play(
         for j in range(n):
             if state.clock[TOTAL] >= max_samples:
                 return False
-            arm = out[j]
-            reward = rng.draw(source, means, sigma, spec.seed, run, arm, state.counts[arm])
-            step.tell(state, spec, arm, reward)
+            sample(state, spec, source, means, sigma, run, out[j])
+
+
+@kernel
+def sample(
+    state: State, spec: Spec, source: int, means: FloatArray, sigma: float, run: int, arm: int
+) -> None:
+    """Draw the next reward of an arm and tell it; a policy that minimises is told its negative."""
+    reward = rng.draw(source, means, sigma, spec.seed, run, arm, state.counts[arm])
+    step.tell(state, spec, arm, spec.sign * reward)
+
+
+@kernel
+def score(
+    state: State, spec: Spec, values: FloatArray, acceptable: BoolArray, least: float, out: IntArray
+) -> bool:
+    """Whether the current answer is valid: all arms acceptable, or a total of at least `least`."""
+    n = step.recommend(state, spec, out)
+    if spec.family == CPE:
+        total = 0.0
+        for j in range(n):
+            total += values[out[j]]
+        return total >= least
+    for j in range(n):
+        if not acceptable[out[j]]:
+            return False
+    return True
 
 
 @entry
@@ -48,7 +72,9 @@ def play_many(
     sigma: float,
     first_run: int,
     max_samples: int,
+    values: FloatArray,
     acceptable: BoolArray,
+    least: float,
     samples: IntArray,
     top_samples: IntArray,
     finished: BoolArray,
@@ -58,8 +84,9 @@ def play_many(
 ) -> None:
     """Runs first_run, first_run + 1, ...: one entry of each result array a run.
 
-    A run is right if it finished and every arm of its answer is `acceptable`; `top_samples` counts
-    the samples of the arms that are `acceptable`.
+    `values` are the means as the policy sees them (negated to minimise). A run is right if it
+    finished with a valid answer (`score`); `top_samples` counts the samples of the arms that are
+    `acceptable`.
     """
     for r in range(samples.shape[0]):
         if cancel[0] != 0:
@@ -71,8 +98,4 @@ def play_many(
         for i in range(spec.n_arms):
             if acceptable[i]:
                 top_samples[r] += state.counts[i]
-        right[r] = finished[r]
-        if state.clock[SEEN] == spec.n_arms:
-            step.recommend(state, spec, out)
-            for j in range(spec.k):
-                right[r] &= acceptable[out[j]]
+        right[r] = finished[r] and score(state, spec, values, acceptable, least, out)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from bestk.kernels import bounds, clucb, lilucb, pair, ugape
+from bestk.kernels import bounds, clucb, cpe, lilucb, pair, ugape
 from bestk.kernels.jit import kernel
 from bestk.kernels.types import (
     ASKS,
     CLOCK_SIZE,
     CLUCB,
+    CPE,
+    EMPIRICAL,
     LIL,
     LIL_UCB,
     LUCB_ROUNDS,
     MOST,
     NEXT,
+    NO_ORACLE,
     PAIR,
+    ROADS,
     ROUND,
     RUN,
     SEEN,
@@ -30,10 +34,12 @@ from bestk.kernels.types import (
 TABLE = 1 << 14  # radii kept in a table; arbitrary: two tables fit a core's cache
 
 
-def new_state(spec: Spec) -> State:
-    """Allocate the state of a policy before its first observation."""
+def new_state(spec: Spec, table: IntArray | None = None) -> State:
+    """Allocate the state of a policy before its first observation; `table` is its oracle's."""
     n, slots = spec.n_arms, SLOTS[spec.family]
     leaves = 1 << max(1, (n - 1).bit_length())
+    arms = n if spec.family == CPE else 1
+    scratch = 2 * spec.n_nodes if spec.structure == ROADS else spec.n_nodes
     timed = (1, 1) if spec.radius == LIL else (slots, leaves)
     state = State(
         counts=np.zeros(n, np.int64),
@@ -45,9 +51,14 @@ def new_state(spec: Spec) -> State:
         slopes=np.zeros(timed),
         nodes=np.zeros((slots, leaves), np.int32),
         fails=np.full(timed, np.inf),
-        widths=np.zeros(1),
+        widths=np.zeros(2),
         radii=np.zeros((2, TABLE if spec.radius == LIL else 1)),
         clock=np.zeros(CLOCK_SIZE, np.int64),
+        table=np.zeros((1, 1), np.int64) if table is None else table,
+        weights=np.zeros((2, arms)),
+        orders=np.zeros((2, arms), np.int64),
+        parent=np.zeros(scratch, np.int64),
+        value=np.zeros(spec.n_nodes),
     )
     if spec.radius == LIL:
         bounds.tabulate(state, spec)
@@ -81,13 +92,15 @@ def _build(state: State, spec: Spec) -> None:
         clucb.build(state, spec)
     elif spec.family == UGAPE:
         ugape.build(state, spec)
+    elif spec.family == CPE:
+        cpe.build(state, spec)
     else:
         lilucb.build(state, spec)
 
 
 @kernel
-def ask(state: State, spec: Spec, out: IntArray) -> int:
-    """Write the arms of the next round into `out`, return how many; 0 = stop."""
+def begin(state: State, spec: Spec, out: IntArray) -> int:
+    """Count an ask and move the clocks; 1 with an arm never sampled, 0 if there is none."""
     state.clock[ASKS] += 1
     if state.clock[SEEN] < spec.n_arms:  # every policy starts by sampling each arm once
         while state.counts[state.clock[NEXT]] > 0:
@@ -99,12 +112,22 @@ def ask(state: State, spec: Spec, out: IntArray) -> int:
             # LUCB's proof needs T_i <= r at every check, which its own rounds keep by themselves
             state.clock[ROUND] = max(state.clock[ROUND] + 1, state.counts[state.clock[MOST]])
         state.widths[0] = bounds.width(state, spec)
+    return 0
+
+
+@kernel
+def ask(state: State, spec: Spec, out: IntArray) -> int:
+    """Write the arms of the next round into `out`, return how many; 0 = stop."""
+    if begin(state, spec, out) == 1:
+        return 1
     if spec.family == PAIR:
         return pair.ask(state, spec, out)
     if spec.family == CLUCB:
         return clucb.ask(state, spec, out)
     if spec.family == UGAPE:
         return ugape.ask(state, spec, out)
+    if spec.family == CPE:
+        return cpe.ask(state, spec, out)
     return lilucb.ask(state, spec, out)
 
 
@@ -130,21 +153,37 @@ def tell(state: State, spec: Spec, arm: int, reward: float) -> None:
         clucb.tell(state, spec, arm)
     elif spec.family == UGAPE:
         ugape.tell(state, spec, arm)
+    elif spec.family == CPE:
+        cpe.tell(state, spec, arm)
     else:
         lilucb.tell(state, spec, arm)
 
 
 @kernel
-def recommend(state: State, spec: Spec, out: IntArray) -> None:
-    """Write the K arms of the current answer into `out`, lowest index first."""
+def recommend(state: State, spec: Spec, out: IntArray) -> int:
+    """Write the arms of the current answer into `out`, lowest index first; returns how many."""
     if spec.family == LIL_UCB:
         out[0] = state.clock[MOST]
-        return
-    if spec.family == UGAPE and state.clock[SEEN] == spec.n_arms:
-        state.widths[0] = bounds.width(state, spec)
-        ugape.settle(state, spec)
+        return 1
+    if state.clock[SEEN] == spec.n_arms:  # an answer that depends on time or on an oracle
+        if spec.family == UGAPE:
+            state.widths[0] = bounds.width(state, spec)
+            ugape.settle(state, spec)
+        elif spec.structure != NO_ORACLE:
+            cpe.means(state, spec)
+            cpe.solve(state, spec, EMPIRICAL, False)
     n = 0
     for i in range(spec.n_arms):
         if state.high[i]:
             out[n] = i
             n += 1
+    return n
+
+
+@kernel
+def ask_means(state: State, spec: Spec, out: IntArray) -> int:
+    """The part of `ask` before a Python oracle: 1 with an initial arm, or 0 with weights for M."""
+    if begin(state, spec, out) == 1:
+        return 1
+    cpe.means(state, spec)
+    return 0

@@ -14,11 +14,13 @@ BoolArray = NDArray[np.bool_]
 
 # --- axes, one if-ladder each -------------------------------------------------------------------
 # family: how rounds are chosen, `step.py`
-PAIR, CLUCB, UGAPE, LIL_UCB = range(4)
+PAIR, CLUCB, UGAPE, LIL_UCB, CPE = range(5)
 # radius: the width of a confidence bound, `bounds.py`
 LIL, LUCB_ROUNDS, ALL_SAMPLES = range(3)
 # rule: which of the pair (h, l) is sampled, `pair.py`
 RANDOM, BOTH, LEAST_SAMPLED, EVERY = range(4)
+# structure: the oracle of a decision class, `oracles.py`; NO_ORACLE: none is compiled
+NO_ORACLE, PARTITION, FOREST, DAG, ROADS, EXPLICIT = range(6)
 # source of simulated rewards, `rng.py`
 GAUSSIAN, BERNOULLI = range(2)
 
@@ -37,10 +39,13 @@ LOWER, UPPER = 2, 3  # -(m-u) over High, m+u over Low
 REVISED_IN, REVISED_OUT, DIFFERENCE = 2, 3, 4
 # lil-ucb: m+u over all arms
 INDEX = 0
-# ugape: S, the K largest U, then L by membership of S and J, and U outside J
-U_IN, U_OUT, L_SJ, L_S, L_J, L_NONE, U_REST = range(7)
+# ugape: S, the K largest U, then L by membership of S and J, L over J and U outside J
+U_IN, U_OUT, L_SJ, L_S, L_J, L_NONE, L_ALL_J, U_REST = range(8)
 
-SLOTS = {PAIR: 4, CLUCB: 5, UGAPE: 7, LIL_UCB: 1}
+SLOTS = {PAIR: 4, CLUCB: 5, UGAPE: 8, LIL_UCB: 1, CPE: 1}
+
+# --- rows of State.weights and State.orders for combinatorial classes -----------------------------
+EMPIRICAL, REVISED = range(2)
 
 
 class Spec(NamedTuple):
@@ -60,10 +65,20 @@ class Spec(NamedTuple):
     nu: float  # the wanted error, for the radii that depend on time
     lam: float  # lambda of lil-ucb
     epsilon: float  # the user's slack
+    sign: float = 1.0  # -1 to minimise: the simulator tells negated rewards, kernels maximise
+    # combinatorial classes: the oracle, its nodes, and what no weight can exceed
+    structure: int = NO_ORACLE
+    n_nodes: int = 1
+    source: int = 0
+    target: int = 0
+    ceiling: float = np.inf
 
 
 class State(NamedTuple):
-    """Everything a policy knows, one row an arm, plus index trees. Depends on statistics alone."""
+    """Everything a policy knows, one row an arm, plus index trees.
+
+    It depends on what was told and how often was asked, never on the order of observations.
+    """
 
     counts: IntArray  # T_i
     sums: FloatArray  # S_i
@@ -74,6 +89,12 @@ class State(NamedTuple):
     slopes: FloatArray  # (slots, width): change of a key per unit of `widths[0]`
     nodes: NodeArray  # (slots, width): winner below each inner node
     fails: FloatArray  # (slots, width): width at which a comparison below the node may turn
-    widths: FloatArray  # [c(t)], the common factor of radii that depend on time
+    widths: FloatArray  # [c(t), the common factor of radii that depend on time; last lead of CPE]
     radii: FloatArray  # (2, table): U(T, level_high), U(T, level_low) for T = 1, 2, ...
     clock: IntArray
+    # combinatorial classes: what the oracle reads, the weights it is given, its order of the arms
+    table: IntArray
+    weights: FloatArray  # (2, arms): empirical and revised means
+    orders: IntArray  # (2, arms)
+    parent: IntArray  # scratch of the oracle
+    value: FloatArray  # scratch of the oracle

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from bestk.paper import statistics as st
 from bestk.paper.panels import PANELS, Panel
-from bestk.paper.results import Row
+from bestk.paper.results import Row, Rows
 from bestk.paper.statistics import Estimate
 from bestk.paper.verdicts import Claim, Comparison, Finding, below, judge, within
 
@@ -15,8 +15,6 @@ RAND = "lil-rand-lucb"
 OTHERS = ("lucb", "lil-lucb", "lucb++", "lil-clucb", "lil-ucb")
 LEVEL_WITH = 0.05  # "level with": within 5%
 FAR = 1.5  # "far below": by a factor of 1.5 or more
-
-Rows = Mapping[tuple[str, int, str], Row]
 
 
 def _panels(accept: Callable[[Panel], bool]) -> list[str]:

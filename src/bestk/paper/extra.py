@@ -88,7 +88,7 @@ def _samples(result: SimulationResult) -> Estimate:
 
 def _balance(result: SimulationResult) -> Estimate:
     """Samples of an average top arm over samples of an average other arm."""
-    k, n = result.instance.k, result.instance.decision.n_arms
+    k, n = result.instance.size, result.instance.decision.n_arms
     top = result.top_samples / k
     rest = (result.samples - result.top_samples) / (n - k)
     return st.estimate(top / rest)

@@ -78,15 +78,15 @@ def _panels() -> tuple[Panel, ...]:
 PANELS = _panels()
 
 
-def choose(names: str | None) -> tuple[Panel, ...]:
-    """The panels of a comma list of ids; all of them for None."""
+def choose(names: str | None) -> tuple[tuple[Panel, ...], bool]:
+    """The panels of a comma list of ids, and whether it has `cpe`; None: all of the paper's."""
     if names is None:
-        return PANELS
-    known = {panel.id: panel for panel in PANELS}
+        return PANELS, False
+    known = [panel.id for panel in PANELS] + ["cpe"]
     chosen = [name.strip() for name in names.split(",") if name.strip()]
     if not chosen:
         raise InputError(f"no panel was named; known are {', '.join(known)}")
     for name in chosen:
         if name not in known:
             raise UnknownName("panel", name, known)
-    return tuple(panel for panel in PANELS if panel.id in chosen)
+    return tuple(panel for panel in PANELS if panel.id in chosen), "cpe" in chosen

@@ -6,10 +6,13 @@ import csv
 import io
 import math
 import os
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 from bestk.errors import InputError, ResultsFileError
+
+Key = tuple[object, ...]
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,7 @@ class Row:
     instance: str
     alpha: float | None
     arms: int
-    k: int
+    k: int | None
     policy: str
     variant: str | None
     mean: float
@@ -31,13 +34,17 @@ class Row:
     seed: int
 
     @property
-    def key(self) -> tuple[str, int, str]:
+    def key(self) -> Key:
         """What identifies a row in the file."""
+        if self.k is None:  # a combinatorial instance; alpha is its gap
+            return self.panel, self.instance, self.alpha, self.policy, self.variant
         return self.panel, self.arms, self.policy
 
 
+Rows = Mapping[Key, Row]  # the rows of the paper's panels by (panel, arms, policy)
+
 HEADER = tuple(field.name for field in fields(Row))
-_NUMBERS = {"arms": int, "k": int, "runs": int, "wrong": int, "unfinished": int, "seed": int}
+_NUMBERS = {"arms": int, "runs": int, "wrong": int, "unfinished": int, "seed": int}
 
 
 def _line(cells: tuple[object, ...]) -> str:
@@ -55,6 +62,7 @@ def _parse(cells: list[str]) -> Row:
         panel=values["panel"],
         instance=values["instance"],
         alpha=float(values["alpha"]) if values["alpha"] else None,
+        k=int(values["k"]) if values["k"] else None,
         policy=values["policy"],
         variant=values["variant"] or None,
         mean=mean,
@@ -69,7 +77,7 @@ class ResultsFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.rows: dict[tuple[str, int, str], Row] = {}
+        self.rows: dict[Key, Row] = {}
         if path.exists() and path.stat().st_size > 0:
             self._read()
         else:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from bestk.errors import ResultsFileError
 from bestk.paper.panels import NU, SIGMA, Panel
-from bestk.paper.results import ResultsFile, Row
+from bestk.paper.results import Key, ResultsFile, Row
 from bestk.rewards import Gaussian
 from bestk.simulation import simulate
 
@@ -28,7 +28,7 @@ class Point:
         return self.panel.variant_of(self.policy)
 
     @property
-    def key(self) -> tuple[str, int, str]:
+    def key(self) -> Key:
         """The row it fills."""
         return self.panel.id, self.arms, self.policy
 
@@ -47,6 +47,15 @@ def points(panels: Sequence[Panel], arms: Sequence[int]) -> Iterator[Point]:
                 yield Point(panel, n, policy)
 
 
+def check_settings(file: ResultsFile, row: Row, runs: int) -> None:
+    """Refuse to mix results of different settings."""
+    if (row.runs, row.seed) != (runs, SEED):
+        raise ResultsFileError(
+            f"{file.path} holds results of {row.runs} runs with seed {row.seed}, but {runs}"
+            f" runs with seed {SEED} were asked for; it was left as it is: choose another --out"
+        )
+
+
 def run_points(
     file: ResultsFile,
     wanted: Sequence[Point],
@@ -55,12 +64,9 @@ def run_points(
     progress: Callable[[Point], None],
 ) -> None:
     """Fill the file; rows that are there already are kept, and must come from the same settings."""
-    for row in file.rows.values():
-        if (row.runs, row.seed) != (runs, SEED):
-            raise ResultsFileError(
-                f"{file.path} holds results of {row.runs} runs with seed {row.seed}, but {runs}"
-                f" runs with seed {SEED} were asked for; it was left as it is: choose another --out"
-            )
+    for point in wanted:
+        if point.key in file.rows:
+            check_settings(file, file.rows[point.key], runs)
     done = {point.same_runs: file.rows[point.key] for point in wanted if point.key in file.rows}
     for point in wanted:
         if point.key not in file.rows:

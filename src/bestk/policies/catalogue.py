@@ -40,6 +40,7 @@ class Policy:
     proved: bool = True
     slack: bool = True
     single: bool = False  # K = 1 only
+    combinatorial: bool = False  # answers any decision class, not the K largest alone
     parameters: tuple[Parameter, ...] = field(default=(EPS,))
 
     @property
@@ -69,10 +70,11 @@ _ENTRIES = (
     Policy(
         "lil-clucb",
         "lil'CLUCB",
-        f"{PAPER}, Algorithm 2",
-        "Theorem 4.1",
+        f"{PAPER}, Algorithms 2 and 3",
+        "Theorem 4.1 (other decision classes: Theorem 4.2)",
         "samples the least known arm on which best and optimistic answer differ",
         t.CLUCB,
+        combinatorial=True,
     ),
     Policy(
         "lucb",
@@ -120,6 +122,7 @@ _ENTRIES = (
         "lil-clucb with a radius that grows with the number of samples",
         t.CLUCB,
         radius=t.ALL_SAMPLES,
+        combinatorial=True,
         parameters=(),
     ),
     Policy(
@@ -145,3 +148,4 @@ _ENTRIES = (
 
 CATALOGUE: dict[str, Policy] = {policy.name: policy for policy in _ENTRIES}
 DEFAULT = "lil-rand-lucb"
+COMBINATORIAL_DEFAULT = "lil-clucb"

@@ -7,10 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bestk.decisions import DecisionClass, TopK
 from bestk.errors import InputError, UnknownName
 from bestk.kernels import types as t
 from bestk.policies import levels as lv
-from bestk.policies.catalogue import CATALOGUE, RULES, Parameter, Policy
+from bestk.policies.catalogue import (
+    CATALOGUE,
+    COMBINATORIAL_DEFAULT,
+    DEFAULT,
+    RULES,
+    Parameter,
+    Policy,
+)
 from bestk.rewards import Rewards
 
 
@@ -23,6 +31,7 @@ class Configured:
     params: dict[str, Any]
     guarantee: float | None  # the error probability that is proved; None for a heuristic
     spec: t.Spec
+    table: t.IntArray | None  # what a compiled oracle reads
 
 
 def find(name: str) -> Policy:
@@ -30,6 +39,11 @@ def find(name: str) -> Policy:
     if name not in CATALOGUE:
         raise UnknownName("policy", name, CATALOGUE)
     return CATALOGUE[name]
+
+
+def default_policy(decision: DecisionClass) -> str:
+    """What runs when no policy is named."""
+    return DEFAULT if isinstance(decision, TopK) else COMBINATORIAL_DEFAULT
 
 
 def _variant(policy: Policy, variant: str | None) -> str | None:
@@ -85,32 +99,59 @@ def _lil_ucb(variant: str | None, nu: float, n_arms: int, eps: float) -> tuple[f
     return lv.lil_ucb_delta(nu, eps), 1.0 + beta, ((2.0 + beta) / beta) ** 2
 
 
-def configure(
-    name: str,
-    variant: str | None = None,
-    params: Mapping[str, Any] | None = None,
-    *,
-    n_arms: int,
-    k: int,
-    delta: float,
-    epsilon: float,
-    rewards: Rewards,
-    seed: int,
-) -> Configured:
-    """Check every setting and resolve it to kernel numbers; refuse what no theorem covers."""
-    policy = find(name)
+def _check(policy: Policy, decision: DecisionClass, delta: float, epsilon: float) -> None:
     if not 0.0 < delta < 1.0:
         raise InputError(f"delta={delta} was refused: the wanted error must lie in (0, 1)")
     if not (math.isfinite(epsilon) and epsilon >= 0.0):
         raise InputError(f"epsilon={epsilon} was refused: the slack must be 0 or a positive number")
     if epsilon > 0.0 and not policy.slack:
         raise InputError(
-            f"epsilon={epsilon} was refused: {name} stops on sample counts and cannot use a slack"
+            f"epsilon={epsilon} was refused: {policy.name} stops on sample counts and cannot use"
+            " a slack"
         )
-    if policy.single and k != 1:
-        raise InputError(f"K={k} was refused: {name} finds the single best arm, K must be 1")
+    if not isinstance(decision, TopK) and not policy.combinatorial:
+        able = ", ".join(name for name, other in CATALOGUE.items() if other.combinatorial)
+        raise InputError(
+            f"policy {policy.name} was refused: it finds the K largest means; for the class"
+            f" {decision.kind} use one of {able}"
+        )
+    if policy.single and isinstance(decision, TopK) and decision.k != 1:
+        raise InputError(
+            f"K={decision.k} was refused: {policy.name} finds the single best arm, K must be 1"
+        )
+
+
+def configure(
+    name: str,
+    variant: str | None = None,
+    params: Mapping[str, Any] | None = None,
+    *,
+    decision: DecisionClass,
+    delta: float,
+    epsilon: float,
+    rewards: Rewards,
+    seed: int,
+    maximize: bool = True,
+    generalised: bool = False,
+) -> Configured:
+    """Check every setting and resolve it to kernel numbers; refuse what no theorem covers.
+
+    With epsilon > 0 every answered arm is within epsilon of the K-th best; lil-clucb and clucb
+    promise more, that the answer's *total* is within epsilon of the best total. `generalised` runs
+    Algorithm 3 on the K largest too, where Algorithm 2 makes the same decisions faster.
+    """
+    policy = find(name)
+    _check(policy, decision, delta, epsilon)
+    if maximize and decision.ceiling < math.inf:
+        raise InputError(
+            "maximising was refused: a path through a graph with cycles can only be minimised,"
+            " with costs that are not negative"
+        )
     if not 0 <= seed < 1 << 63:
         raise InputError(f"seed {seed} was refused: it must be an integer from 0 to 2^63 - 1")
+    n_arms, k = decision.n_arms, decision.k if isinstance(decision, TopK) else 0
+    family = policy.family if k and not generalised else t.CPE
+    shape = decision.structure if family == t.CPE else None
     variant = _variant(policy, variant)
     values = _params(policy, variant, params or {})
     eps = values.get("eps", 0.0)
@@ -118,9 +159,9 @@ def configure(
     if policy.family == t.LIL_UCB:
         high, scale, lam = _lil_ucb(variant, delta, n_arms, eps)
     elif policy.radius == t.LIL:
-        shape = values.get("levels", policy.levels)
-        own = delta if variant == "heuristic" else lv.faithful_delta(shape, delta, n_arms, eps)
-        high, low = lv.split_levels(shape, own, n_arms, k)
+        how = values.get("levels", policy.levels)
+        own = delta if variant == "heuristic" else lv.faithful_delta(how, delta, n_arms, eps)
+        high, low = lv.split_levels(how, own, n_arms, k)
         if variant == "faithful":
             lv.check_lemma(max(high, low), eps)
     return Configured(
@@ -131,7 +172,7 @@ def configure(
         spec=t.Spec(
             n_arms=n_arms,
             k=k,
-            family=policy.family,
+            family=family,
             radius=policy.radius,
             rule=RULES[values["rule"]] if "rule" in values else policy.rule,
             seed=seed,
@@ -143,5 +184,12 @@ def configure(
             nu=float(delta),
             lam=float(lam),
             epsilon=float(epsilon),
+            sign=1.0 if maximize else -1.0,
+            structure=shape.code if shape else t.NO_ORACLE,
+            n_nodes=shape.n_nodes if shape else 1,
+            source=shape.source if shape else 0,
+            target=shape.target if shape else 0,
+            ceiling=float(decision.ceiling),
         ),
+        table=shape.table if shape else None,
     )

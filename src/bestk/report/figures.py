@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bestk.errors import InputError
 from bestk.hardness import kl_bernoulli, t_star
 from bestk.paper.panels import NU, PANELS, SIGMA, Panel
-from bestk.paper.results import Row
+from bestk.paper.results import Row, Rows
 from bestk.policies import CATALOGUE
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ STYLES: dict[str, tuple[str, str]] = {
     "lil-clucb": ("#cc79a7", "^"),
     "lucb": ("#e69f00", "v"),
     "lil-ucb": ("#56b4e9", "P"),
+    "clucb": ("#000000", "s"),
 }
 LIMIT = "#555555"
 Z95 = 1.959964  # two-sided 95%
@@ -55,7 +56,7 @@ def load_matplotlib() -> Any:
 def lower_bound(panel: Panel, arms: int) -> float:
     """kl(nu, 1-nu) T* of a panel's instance."""
     instance = panel.make(arms)
-    value, _ = t_star(instance.means, instance.k, SIGMA)
+    value, _ = t_star(instance.means, instance.size, SIGMA)
     return kl_bernoulli(NU, 1.0 - NU) * value
 
 
@@ -104,7 +105,7 @@ def _label_decades(axes: Axes) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
 
 
-def draw(figure: int, rows: Mapping[tuple[str, int, str], Row]) -> Figure | None:
+def draw(figure: int, rows: Rows) -> Figure | None:
     """One figure of the paper; None if none of its panels was run."""
     run = {row.panel for row in rows.values()}
     panels = [panel for panel in PANELS if panel.figure == figure and panel.id in run]
@@ -138,7 +139,7 @@ def draw(figure: int, rows: Mapping[tuple[str, int, str], Row]) -> Figure | None
     drawing.legend(
         entries.values(), entries.keys(), loc="lower center", ncols=4, frameon=False, fontsize=9
     )
-    runs = ", ".join(map(str, sorted({rows[key].runs for key in rows})))
+    runs = ", ".join(map(str, sorted({row.runs for row in rows.values()})))
     drawing.suptitle(
         f"Figure {figure}: mean samples per arm over {runs} runs, with 95% intervals (ν = {NU})",
         fontsize=11,
@@ -147,16 +148,20 @@ def draw(figure: int, rows: Mapping[tuple[str, int, str], Row]) -> Figure | None
     return drawing  # type: ignore[no-any-return]  # pyplot is loaded when first needed
 
 
-def save(rows: Mapping[tuple[str, int, str], Row], folder: Path) -> list[Path]:
-    """Write every figure that has a panel, as PNG and SVG."""
+def save_as(drawing: Figure, stem: Path) -> list[Path]:
+    """Write a figure as PNG and SVG."""
+    written = [stem.with_suffix(f".{kind}") for kind in ("png", "svg")]
+    drawing.savefig(written[0], dpi=150)
+    drawing.savefig(written[1], metadata={"Date": None})
+    load_matplotlib().close(drawing)
+    return written
+
+
+def save(rows: Rows, folder: Path) -> list[Path]:
+    """Write every figure of the paper that has a panel."""
     written = []
     for figure in (1, 2):
         drawing = draw(figure, rows)
         if drawing is not None:
-            for kind in ("png", "svg"):
-                path = folder / f"figure{figure}.{kind}"
-                metadata = {"Date": None} if kind == "svg" else None
-                drawing.savefig(path, dpi=150, metadata=metadata)
-                written.append(path)
-            load_matplotlib().close(drawing)
+            written += save_as(drawing, folder / f"figure{figure}")
     return written

@@ -39,7 +39,9 @@ def simulation(result: SimulationResult) -> Table:
     variant = f" ({data['variant']})" if data["variant"] else ""
     table = Table(show_header=False, title=f"{data['policy']}{variant}")
     alpha = "" if data["alpha"] is None else f", alpha={data['alpha']:g}"
-    table.add_row("instance", f"{data['instance']}{alpha}, N={data['arms']}, K={data['k']}")
+    what = f"K={data['k']}" if data["k"] else data["decision"]
+    goal = "largest" if result.instance.maximize else "smallest"
+    table.add_row("instance", f"{data['instance']}{alpha}, N={data['arms']}, {what}, {goal} means")
     table.add_row("rewards", f"{data['rewards']}, sigma={data['sigma']:g}")
     table.add_row("wanted", f"error <= {data['delta']:g}, slack {data['epsilon']:g}")
     table.add_row("samples", f"{samples['mean']:,.0f} ± {samples['sem']:,.0f} (mean, std. error)")

@@ -17,16 +17,28 @@ from typing import Any
 
 import numpy as np
 
+from bestk.decisions import DecisionClass
 from bestk.errors import InputError, TiedMeansWarning
 from bestk.kernels import loop, step
-from bestk.kernels.types import BERNOULLI, GAUSSIAN, BoolArray, FloatArray, IntArray, Spec
-from bestk.policies import DEFAULT
+from bestk.kernels.types import (
+    BERNOULLI,
+    CPE,
+    GAUSSIAN,
+    NO_ORACLE,
+    TOTAL,
+    BoolArray,
+    IntArray,
+    Spec,
+)
+from bestk.policies import Configured
+from bestk.policies.combinatorial import Stepper
 from bestk.problem import Problem
 from bestk.rewards import Bernoulli, Gaussian, Rewards
-from bestk.simulation.instances import Instance, make_instance
+from bestk.simulation.instances import Instance, make_instance, structured
 from bestk.simulation.records import SimulationResult
 
 MAX_SAMPLES = 10**9  # per run
+ROUNDING = 1e-12  # forgiven when a total or a difference is compared
 CHUNKS = 8  # pieces of work per job: small enough to share, large enough to amortise
 
 Progress = Callable[[int], None]  # called with the number of runs just finished
@@ -38,9 +50,11 @@ class _Batch:
 
     spec: Spec
     source: int
-    means: FloatArray
+    table: IntArray | None
+    instance: Instance
     sigma: float
     acceptable: BoolArray
+    least: float
     max_samples: int
     samples: IntArray
     top_samples: IntArray
@@ -49,13 +63,18 @@ class _Batch:
     cancel: IntArray
 
     @classmethod
-    def of(cls, spec: Spec, instance: Instance, rewards: Rewards, runs: int, cap: int) -> _Batch:
+    def of(
+        cls, configured: Configured, instance: Instance, rewards: Rewards, runs: int, cap: int
+    ) -> _Batch:
+        spec = configured.spec
         return cls(
             spec=spec,
             source=BERNOULLI if isinstance(rewards, Bernoulli) else GAUSSIAN,
-            means=instance.means,
+            table=configured.table,
+            instance=instance,
             sigma=rewards.sigma,
             acceptable=_acceptable(instance, spec.epsilon),
+            least=instance.best_total - spec.epsilon - ROUNDING * (1.0 + abs(instance.best_total)),
             max_samples=cap,
             samples=np.zeros(runs, np.int64),
             top_samples=np.zeros(runs, np.int64),
@@ -66,16 +85,25 @@ class _Batch:
 
     def play(self, part: range) -> int:
         """Run the runs of `part`, return how many."""
+        if self.spec.family == CPE and self.spec.structure == NO_ORACLE:
+            self._play_in_python(part)
+        else:
+            self._play_compiled(part)
+        return len(part)
+
+    def _play_compiled(self, part: range) -> None:
         where = slice(part.start, part.stop)
         loop.play_many(
-            step.new_state(self.spec),
+            step.new_state(self.spec, self.table),
             self.spec,
             self.source,
-            self.means,
+            self.instance.means,
             self.sigma,
             part.start,
             self.max_samples,
+            self.instance.values,
             self.acceptable,
+            self.least,
             self.samples[where],
             self.top_samples[where],
             self.finished[where],
@@ -83,7 +111,24 @@ class _Batch:
             np.zeros(max(self.spec.n_arms, 2), np.int64),
             self.cancel,
         )
-        return len(part)
+
+    def _play_in_python(self, part: range) -> None:
+        """The same loop around a Python oracle."""
+        stepper = Stepper(self.instance.decision, self.spec, self.table)
+        state, spec, means = stepper.state, self.spec, self.instance.means
+        out = np.zeros(max(spec.n_arms, 2), np.int64)
+        for run in part:
+            stepper.reset(run)
+            while arms := stepper.ask():
+                if state.clock[TOTAL] >= self.max_samples or self.cancel[0]:
+                    break
+                loop.sample(state, spec, self.source, means, self.sigma, run, arms[0])
+            self.samples[run] = state.clock[TOTAL]
+            self.top_samples[run] = state.counts[self.acceptable].sum()
+            self.finished[run] = not arms
+            self.right[run] = not arms and loop.score(
+                state, spec, self.instance.values, self.acceptable, self.least, out
+            )
 
     def play_all(self, jobs: int, progress: Progress | None) -> None:
         """Spread all runs over threads; an interrupt stops the kernels too."""
@@ -107,14 +152,16 @@ def _load_kernels() -> None:
     """Load or compile the kernels before the clock starts: one sample of two arms."""
     instance = make_instance("1-sparse", arms=2, k=1)
     problem = Problem(instance.decision)
-    _Batch.of(problem.configure(0).spec, instance, problem.rewards, 1, 1).play(range(1))
+    _Batch.of(problem.configure(0), instance, problem.rewards, 1, 1).play(range(1))
 
 
 def _acceptable(instance: Instance, epsilon: float) -> BoolArray:
-    """Arms that may be answered: mean >= mu_(K) - epsilon."""
+    """Arms that may be answered: value >= mu_(K) - epsilon; of other classes, the best set."""
+    if instance.k is None:
+        return instance.optimum
     # with slack, forgive the rounding of the subtraction; without, compare exactly
-    rounding = 1e-12 if epsilon > 0 else 0.0
-    acceptable: BoolArray = instance.means >= instance.threshold - epsilon - rounding
+    rounding = ROUNDING if epsilon > 0 else 0.0
+    acceptable: BoolArray = instance.values >= instance.threshold - epsilon - rounding
     return acceptable
 
 
@@ -130,7 +177,10 @@ def _check(instance: Instance, problem: Problem, runs: int, jobs: int, cap: int 
         value = instance.means[np.flatnonzero(outside)[0]]
         raise InputError(f"mean {value} was refused: Bernoulli means lie in [0, 1]")
     if instance.tied and problem.epsilon == 0:
-        tie = f"the K-th and the next mean are both {instance.threshold:g}"
+        tie = "another answer is exactly as good as the best"
+        if instance.k is not None:
+            both = instance.threshold if instance.maximize else -instance.threshold
+            tie = f"the K-th and the next mean are both {both:g}"
         if cap is None:
             raise InputError(
                 f"{tie}, so no run can end: give a slack epsilon > 0, or max_samples to cap it"
@@ -140,12 +190,33 @@ def _check(instance: Instance, problem: Problem, runs: int, jobs: int, cap: int 
         )
 
 
+def _make(
+    instance: str | Sequence[float],
+    arms: int | None,
+    k: int | str | None,
+    alpha: float | None,
+    decision: DecisionClass | None,
+    maximize: bool,
+) -> Instance:
+    if decision is not None:
+        if k is not None or isinstance(instance, str):
+            raise InputError("a decision class goes with a sequence of means, and without k")
+        return structured(decision, instance, maximize=maximize)
+    if k is None:
+        raise InputError("k is missing: how many of the arms shall be found?")
+    if isinstance(instance, str):
+        return make_instance(instance, arms=arms, k=k, alpha=alpha, maximize=maximize)
+    return make_instance(arms=arms, k=k, means=instance, maximize=maximize)
+
+
 def simulate(
     instance: Instance | str | Sequence[float],
-    policy: str = DEFAULT,
+    policy: str | None = None,
     variant: str | None = None,
     *,
     k: int | str | None = None,
+    decision: DecisionClass | None = None,
+    maximize: bool = True,
     arms: int | None = None,
     alpha: float | None = None,
     delta: float = 0.01,
@@ -160,19 +231,16 @@ def simulate(
 ) -> SimulationResult:
     """Run a policy many times on an instance with known means.
 
-    `instance` is a name of the paper with `arms`, `k` and `alpha`, a sequence of means with `k`, or
-    an `Instance`. `delta` is the wanted error probability (the paper's nu, and its 0.01 by
-    default). The same seed gives the same numbers every time, on any number of `jobs` (default:
-    one a core), and all policies see the same rewards. A run that reaches `max_samples` (default
-    10^9) is unfinished and never counts as right.
+    `instance` is a name of the paper with `arms`, `k` and `alpha`, a sequence of means with `k` or
+    with a `decision` class, or an `Instance`. `delta` is the wanted error probability (the paper's
+    nu, and its 0.01 by default). With `maximize` False the smallest means are wanted. With
+    `epsilon` > 0 every answered arm is within epsilon of the K-th best; for other decision classes
+    the *total* of the answer is within epsilon of the best total. The same seed gives the same
+    numbers every time, on any number of `jobs` (default: one a core), and all policies see the
+    same rewards. A run that reaches `max_samples` (default 10^9) is unfinished and never right.
     """
     if not isinstance(instance, Instance):
-        if k is None:
-            raise InputError("k is missing: how many of the arms shall be found?")
-        if isinstance(instance, str):
-            instance = make_instance(instance, arms=arms, k=k, alpha=alpha)
-        else:
-            instance = make_instance(arms=arms, k=k, means=instance)
+        instance = _make(instance, arms, k, alpha, decision, maximize)
     problem = Problem(
         instance.decision,
         rewards if rewards is not None else Gaussian(),
@@ -181,13 +249,14 @@ def simulate(
         policy,
         variant,
         params or {},
+        instance.maximize,
     )
     jobs = jobs if jobs is not None else os.cpu_count() or 1
     _check(instance, problem, runs, jobs, max_samples)
     configured = problem.configure(seed)
     cap = max_samples if max_samples is not None else MAX_SAMPLES
     _load_kernels()
-    batch = _Batch.of(configured.spec, instance, problem.rewards, runs, cap)
+    batch = _Batch.of(configured, instance, problem.rewards, runs, cap)
     started = time.perf_counter()
     batch.play_all(jobs, progress)
     seconds = time.perf_counter() - started

@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
-from bestk.decisions import TopK
+from bestk.decisions import DecisionClass, TopK
 from bestk.decisions.topk import parse_k
 from bestk.errors import InputError, UnknownName
-from bestk.kernels.types import FloatArray
+from bestk.kernels.types import BoolArray, FloatArray
 
 INSTANCES = ("1-sparse", "exponential", "lil-exponential", "means")
+
+
+TIE = 1e-9  # relative: totals of a combinatorial class closer than this count as tied
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,22 +28,47 @@ class Instance:
     name: str
     alpha: float | None
     means: FloatArray
-    decision: TopK
+    decision: DecisionClass
+    maximize: bool = True
 
     @property
-    def k(self) -> int:
-        """The size of the answer."""
-        return self.decision.k
+    def k(self) -> int | None:
+        """The size of the answer, where all answers have one."""
+        return self.decision.k if isinstance(self.decision, TopK) else None
+
+    @property
+    def values(self) -> FloatArray:
+        """The means as the policy sees them: negated to minimise."""
+        return self.means if self.maximize else -self.means
+
+    @cached_property
+    def optimum(self) -> BoolArray:
+        """The best feasible set."""
+        return self.decision.best(self.values)
+
+    @property
+    def size(self) -> int:
+        """How many arms the best set has."""
+        return int(self.optimum.sum())
+
+    @property
+    def best_total(self) -> float:
+        """The total of the best feasible set, as the policy sees it."""
+        return float(self.values[self.optimum].sum())
 
     @property
     def threshold(self) -> float:
-        """mu_(K), the K-th largest mean."""
-        return float(np.partition(self.means, -self.k)[-self.k])
+        """The lowest value in the best set; of the K largest, mu_(K)."""
+        return float(self.values[self.optimum].min())
 
     @property
     def tied(self) -> bool:
-        """Whether the K-th and the next mean are equal, so that no sampling can tell them apart."""
-        return int(np.sum(self.means >= self.threshold)) > self.k
+        """Whether another set is as good as the best, so that no sampling can tell them apart."""
+        if isinstance(self.decision, TopK):
+            return int(np.sum(self.values >= self.threshold)) > self.decision.k
+        size = TIE * (1.0 + float(np.abs(self.values).max()))
+        rival = self.decision.best(self.values - size * self.optimum)
+        return not np.array_equal(rival, self.optimum)
 
 
 def one_sparse(n: int, k: int) -> FloatArray:
@@ -83,6 +112,23 @@ def _own_means(values: Sequence[float] | FloatArray) -> FloatArray:
     return means
 
 
+def structured(
+    decision: DecisionClass,
+    means: Sequence[float] | FloatArray,
+    *,
+    maximize: bool = True,
+    name: str = "means",
+) -> Instance:
+    """An instance of any decision class; `means` in the order of its arms."""
+    values = _own_means(means)
+    if len(values) != decision.n_arms:
+        raise InputError(
+            f"{len(values)} means were refused: the class {decision.kind} has"
+            f" {decision.n_arms} arms"
+        )
+    return Instance(name, None, values, decision, maximize)
+
+
 def make_instance(
     name: str = "means",
     *,
@@ -90,6 +136,7 @@ def make_instance(
     k: int | str,
     alpha: float | None = None,
     means: Sequence[float] | FloatArray | None = None,
+    maximize: bool = True,
 ) -> Instance:
     """An instance by its name in the paper, or `means` of the user's own."""
     if name not in INSTANCES:
@@ -100,7 +147,7 @@ def make_instance(
         values = _own_means(means)
         if arms is not None and arms != len(values):
             raise InputError(f"arms={arms} was refused: there are {len(values)} means")
-        return Instance(name, None, values, TopK(len(values), parse_k(k, len(values))))
+        return Instance(name, None, values, TopK(len(values), parse_k(k, len(values))), maximize)
     if means is not None:
         raise InputError(f"means were refused: instance '{name}' has its own")
     if arms is None:
@@ -109,11 +156,11 @@ def make_instance(
     if name == "1-sparse":
         if alpha is not None:
             raise InputError(f"alpha={alpha} was refused: instance '1-sparse' has none")
-        return Instance(name, None, one_sparse(arms, decision.k), decision)
+        return Instance(name, None, one_sparse(arms, decision.k), decision, maximize)
     alpha = _check_alpha(name, alpha)
     if name == "exponential":
-        return Instance(name, alpha, exponential(arms, decision.k, alpha), decision)
-    return Instance(name, alpha, lil_exponential(arms, alpha), decision)
+        return Instance(name, alpha, exponential(arms, decision.k, alpha), decision, maximize)
+    return Instance(name, alpha, lil_exponential(arms, alpha), decision, maximize)
 
 
 def read_means(text: str) -> list[float]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bestk.combinatorial import combinatorial_difficulty
 from bestk.hardness import kl_bernoulli, t_star
 from bestk.kernels.types import BoolArray, FloatArray, IntArray
 from bestk.problem import Problem
@@ -16,6 +17,7 @@ from bestk.rewards import Bernoulli
 from bestk.simulation.instances import Instance
 
 LARGEST_LOWER_BOUND = 10**4  # arms up to which T* is solved
+MOST_CALLS = 2000  # of an oracle for T*; the bound stays valid if the search ends there
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +84,22 @@ class SimulationResult:
             problem.epsilon > 0
             or instance.decision.n_arms > LARGEST_LOWER_BOUND
             or isinstance(problem.rewards, Bernoulli)
+            or instance.decision.ceiling < math.inf
             or instance.tied
         )
         if unsolved:
             return None
-        value, _ = t_star(instance.means, instance.k, problem.rewards.sigma)
         nu = min(problem.delta, 0.5)  # a coin is right half of the time without any sample
+        if instance.k is None:
+            hard = combinatorial_difficulty(
+                instance.decision,
+                instance.values,
+                delta=nu,
+                sigma=problem.rewards.sigma,
+                max_calls=MOST_CALLS,
+            )
+            return hard.lower_bound
+        value, _ = t_star(instance.values, instance.k, problem.rewards.sigma)
         return kl_bernoulli(nu, 1.0 - nu) * value
 
     def to_dict(self) -> dict[str, Any]:
@@ -101,7 +113,7 @@ class SimulationResult:
             "alpha": instance.alpha,
             "arms": instance.decision.n_arms,
             "k": instance.k,
-            "decision": "top-k",
+            "decision": instance.decision.kind,
             "rewards": problem.rewards.name,
             "sigma": problem.rewards.sigma,
             "delta": problem.delta,
@@ -120,9 +132,10 @@ class SimulationResult:
 
     def __str__(self) -> str:
         proved = "heuristic" if self.guarantee is None else f"error <= {self.guarantee:g} proved"
-        name = self.problem.policy + (f" ({self.variant})" if self.variant else "")
+        name = f"{self.problem.policy}" + (f" ({self.variant})" if self.variant else "")
+        what = f"K={self.instance.k}" if self.instance.k else self.instance.decision.kind
         return (
             f"{name} on {self.instance.name}, N={self.instance.decision.n_arms}, "
-            f"K={self.instance.k}: {self.mean:,.0f} +- {self.sem:,.0f} samples, "
+            f"{what}: {self.mean:,.0f} +- {self.sem:,.0f} samples, "
             f"{self.wrong} wrong and {self.unfinished} unfinished of {self.runs} runs; {proved}"
         )

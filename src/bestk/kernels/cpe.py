@@ -1,0 +1,111 @@
+"""Algorithm 3 of the paper (generalised lil'CLUCB) and CLUCB over any decision class.
+
+A step is split at the oracle: `means`, oracle, `revise`, oracle, `choose`. A compiled oracle runs
+them inside `ask`; a Python oracle runs the same pieces from `policies/combinatorial.py`.
+
+Where no weight can exceed `ceiling` (costs that are not negative, minimised), means and upper
+bounds are cut there: a bound stays valid, and the oracle never sees an impossible weight.
+"""
+
+from __future__ import annotations
+
+from bestk.kernels import bounds, oracles
+from bestk.kernels.jit import kernel
+from bestk.kernels.types import EMPIRICAL, LIL, NO_ORACLE, REVISED, IntArray, Spec, State
+
+ROUNDING = 1e-9  # of all weights together: what an oracle in floating point may be off
+
+
+@kernel
+def _radius(state: State, spec: Spec, i: int) -> float:
+    if spec.radius == LIL:
+        return bounds.radius(state, spec, 0, state.counts[i])
+    return state.widths[0] * state.slopes[0, i]
+
+
+@kernel
+def means(state: State, spec: Spec) -> None:
+    """Algorithm 3, line 3: the weights of the first oracle call."""
+    for i in range(spec.n_arms):
+        state.weights[EMPIRICAL, i] = min(state.means[i], spec.ceiling)
+
+
+@kernel
+def revise(state: State, spec: Spec) -> None:
+    """Algorithm 3, lines 5 to 7: lower bounds inside M, upper bounds outside."""
+    for i in range(spec.n_arms):
+        u = _radius(state, spec, i)
+        revised = state.means[i] - u if state.high[i] else state.means[i] + u
+        state.weights[REVISED, i] = min(revised, spec.ceiling)
+
+
+@kernel
+def choose(state: State, spec: Spec, out: IntArray) -> int:
+    """Algorithm 3, lines 9 and 10: 0 to stop, or 1 with the largest radius where M and Mt differ.
+
+    -1 if Mt is worse than M under the revised means, which no exact oracle returns.
+    """
+    lead, size, largest, arm = 0.0, 0.0, 0.0, -1
+    for i in range(spec.n_arms):
+        revised = state.weights[REVISED, i]
+        size += abs(revised)
+        if state.high[i] != state.other[i]:
+            lead += revised if state.other[i] else -revised
+            u = _radius(state, spec, i)
+            if arm < 0 or u > largest:
+                largest, arm = u, i
+    if lead < -ROUNDING * size:
+        return -1
+    state.widths[1] = lead
+    # "M = Mt", made safe for ties and for slack on the total
+    if lead <= spec.epsilon:
+        return 0
+    out[0] = arm
+    return 1
+
+
+@kernel
+def solve(state: State, spec: Spec, row: int, fresh: bool) -> None:
+    """Lines 4 and 8: M (row EMPIRICAL) or Mt (row REVISED), by the compiled oracle."""
+    oracles.best(
+        spec.structure,
+        state.table,
+        spec.source,
+        spec.target,
+        state.weights[row],
+        state.orders[row],
+        state.parent,
+        state.value,
+        fresh,
+        state.high if row == EMPIRICAL else state.other,
+    )
+
+
+@kernel
+def ask(state: State, spec: Spec, out: IntArray) -> int:
+    """One step with a compiled oracle."""
+    means(state, spec)
+    solve(state, spec, EMPIRICAL, False)
+    revise(state, spec)
+    solve(state, spec, REVISED, False)
+    return choose(state, spec, out)
+
+
+@kernel
+def build(state: State, spec: Spec) -> None:
+    """Both sets once from scratch, after which a greedy oracle may skip what has not moved."""
+    for i in range(spec.n_arms):
+        state.orders[EMPIRICAL, i] = state.orders[REVISED, i] = i
+        tell(state, spec, i)
+    if spec.structure != NO_ORACLE:
+        means(state, spec)
+        solve(state, spec, EMPIRICAL, True)
+        revise(state, spec)
+        solve(state, spec, REVISED, True)
+
+
+@kernel
+def tell(state: State, spec: Spec, i: int) -> None:
+    """Keep 1/sqrt(T_i) where the radius needs it."""
+    if spec.radius != LIL:
+        state.slopes[0, i] = 1.0 / float(state.counts[i]) ** 0.5

@@ -1,0 +1,186 @@
+"""What the paper states of combinatorial pure exploration but does not plot (Section 4.2).
+
+Theorem 4.2 replaces the H log H of CLUCB by a sum of Delta^-2 log log Delta^-1, so the samples of
+clucb over those of lil-clucb should grow like log H as the gaps shrink.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from bestk.combinatorial import combinatorial_difficulty
+from bestk.paper import statistics as st
+from bestk.paper.panels import NU, SIGMA
+from bestk.paper.results import ResultsFile, Row
+from bestk.paper.run import SEED, check_settings
+from bestk.paper.verdicts import Claim, Finding, judge
+from bestk.rewards import Gaussian
+from bestk.simulation import Instance, generate, simulate, structured
+
+PANEL = "cpe"
+POLICIES: tuple[tuple[str, str | None], ...] = (
+    ("lil-clucb", "faithful"),
+    ("lil-clucb", "heuristic"),
+    ("clucb", None),
+)
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A class of instances, and the gaps at which it is run."""
+
+    decision: str
+    text: str
+    gaps: tuple[float, ...]
+    share: float = 1.0  # of the runs asked for: fewer where one point would take over a minute
+
+    @property
+    def name(self) -> str:
+        """As in results.csv."""
+        return f"{self.decision} {self.text}"
+
+    def make(self, gap: float) -> Instance:
+        """The instance with that gap."""
+        found = generate(self.text, self.decision, gap, True)
+        return structured(found.decision, found.means, name=self.name)
+
+    def hardness(self, gap: float) -> float:
+        """H, the sum of Delta_i^-2."""
+        instance = self.make(gap)
+        return combinatorial_difficulty(instance.decision, instance.values, sigma=SIGMA).H
+
+
+GAPS = (0.8, 0.4, 0.2, 0.1, 0.05)
+STRUCTURES = (
+    Structure("spanning-tree", "grid:4x4", GAPS),
+    Structure("matching", "bipartite:4x4", GAPS[:4], share=0.1),  # a Python oracle
+    Structure("path", "layered:3x3", GAPS),
+)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One policy on one structure at one gap."""
+
+    structure: Structure
+    gap: float
+    policy: str
+    variant: str | None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """The row it fills."""
+        return PANEL, self.structure.name, self.gap, self.policy, self.variant
+
+
+def points(quick: bool) -> list[Point]:
+    """Every point, large gaps first; quick leaves the small gaps out."""
+    return [
+        Point(structure, gap, policy, variant)
+        for structure in STRUCTURES
+        for gap in (structure.gaps[:3] if quick else structure.gaps)
+        for policy, variant in POLICIES
+    ]
+
+
+def run_points(
+    file: ResultsFile,
+    wanted: Sequence[Point],
+    runs: int,
+    jobs: int | None,
+    progress: Callable[[Point], None],
+) -> None:
+    """Fill the file; in its rows `alpha` is the gap and `k` is empty."""
+    for point in wanted:
+        own = max(2, math.ceil(runs * point.structure.share))
+        if point.key in file.rows:
+            check_settings(file, file.rows[point.key], own)
+        else:
+            file.append(_run(point, own, jobs))
+        progress(point)
+
+
+def _run(point: Point, runs: int, jobs: int | None) -> Row:
+    instance = point.structure.make(point.gap)
+    result = simulate(
+        instance,
+        point.policy,
+        point.variant,
+        delta=NU,
+        rewards=Gaussian(SIGMA),
+        runs=runs,
+        seed=SEED,
+        jobs=jobs,
+    )
+    return Row(
+        panel=PANEL,
+        instance=instance.name,
+        alpha=point.gap,
+        arms=instance.decision.n_arms,
+        k=None,
+        policy=point.policy,
+        variant=point.variant,
+        mean=result.mean,
+        sem=result.sem,
+        runs=runs,
+        wrong=result.wrong,
+        unfinished=result.unfinished,
+        seed=SEED,
+    )
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Samples of clucb over samples of lil-clucb at one H."""
+
+    hardness: float
+    value: float
+    error: float  # standard error of the log
+
+
+def ratios(rows: Sequence[Row], structure: Structure, variant: str) -> list[Ratio]:
+    """The ratio at every gap that was run, easy first."""
+    own = {
+        (row.alpha, row.policy, row.variant): row for row in rows if row.instance == structure.name
+    }
+    found = []
+    for gap in structure.gaps:
+        slow, fast = own.get((gap, "clucb", None)), own.get((gap, "lil-clucb", variant))
+        if slow is not None and fast is not None:
+            error = math.hypot(slow.sem / slow.mean, fast.sem / fast.mean)
+            found.append(Ratio(structure.hardness(gap), slow.mean / fast.mean, error))
+    return found
+
+
+def growth(rows: Sequence[Row]) -> Claim | None:
+    """Does the ratio grow with log H?"""
+    series = {
+        f"{structure.name} {variant}": ratios(rows, structure, variant)
+        for structure in STRUCTURES
+        for variant in ("faithful", "heuristic")
+    }
+    findings = [
+        Finding(
+            where,
+            st.slope(
+                [math.log(point.hardness) for point in found],
+                [point.value for point in found],
+                [point.value * point.error for point in found],
+                comparisons=len(series),
+            ),
+        )
+        for where, found in series.items()
+        if len(found) >= 2
+    ]
+    if not findings:
+        return None
+    return judge(
+        "11",
+        "CPE: samples of clucb over samples of lil-clucb grow with log H (slope of the ratio)",
+        findings,
+        lambda i: i.low > 0,
+        lambda i: i.high <= 0,
+        lambda i: -i.low,
+    )

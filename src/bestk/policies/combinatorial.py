@@ -1,0 +1,113 @@
+"""Algorithm 3 around a Python oracle: the kernel's pieces, with the oracle called between them.
+
+The loop is the kernel's own (`kernels/cpe.py`); here stands only what needs Python: calling the
+oracle, and catching one that contradicts itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from bestk.decisions import DecisionClass
+from bestk.errors import OracleError
+from bestk.kernels import cpe, step
+from bestk.kernels.types import (
+    ASKS,
+    CPE,
+    EMPIRICAL,
+    NO_ORACLE,
+    REVISED,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Spec,
+)
+
+
+def show_weights(weights: FloatArray) -> str:
+    """Weights for an error message, all digits, shortened in the middle if there are many."""
+    with np.printoptions(precision=17, threshold=40, edgeitems=10, linewidth=100):
+        return str(weights)
+
+
+class Stepper:
+    """One policy on one decision class, an observation at a time: ask, tell, answer."""
+
+    def __init__(self, decision: DecisionClass, spec: Spec, table: IntArray | None) -> None:
+        self.decision = decision
+        self.spec = spec
+        self.state = step.new_state(spec, table)
+        self._out = np.zeros(max(2, spec.n_arms), np.int64)
+        self._python = spec.family == CPE and spec.structure == NO_ORACLE
+
+    def reset(self, run: int) -> None:
+        """Forget all observations; `run` numbers the coins."""
+        step.reset(self.state, run)
+
+    def ask(self) -> list[int]:
+        """The arms to sample next; empty to stop."""
+        if not self._python:
+            n = step.ask(self.state, self.spec, self._out)
+        else:
+            n = step.ask_means(self.state, self.spec, self._out) or self._ask_oracle()
+        return [int(arm) for arm in self._out[:n]]
+
+    def _ask_oracle(self) -> int:
+        state, spec = self.state, self.spec
+        asks = int(state.clock[ASKS])
+        again = asks & (asks - 1) == 0  # asked twice the same at asks 1, 2, 4, 8, ...
+        state.high[:] = self._best(EMPIRICAL, again)
+        cpe.revise(state, spec)
+        state.other[:] = self._best(REVISED, again)
+        n = cpe.choose(state, spec, self._out)
+        if n < 0:
+            raise OracleError(
+                f"the oracle of the class {self.decision.kind} is not exact: of the weights"
+                f" {show_weights(state.weights[REVISED])} it returned the arms"
+                f" {np.flatnonzero(state.other).tolist()}, which weigh less than"
+                f" {np.flatnonzero(state.high).tolist()}, its own earlier answer"
+            )
+        return n
+
+    def _best(self, row: int, again: bool) -> BoolArray:
+        weights = self.state.weights[row].copy()  # the oracle's to keep or to change
+        found = self.decision.best(weights)
+        if again:
+            weights = self.state.weights[row].copy()
+            second = self.decision.best(weights)
+            if not np.array_equal(found, second):
+                raise OracleError(
+                    f"the oracle of the class {self.decision.kind} changed its mind: of the weights"
+                    f" {show_weights(self.state.weights[row])} it returned the arms"
+                    f" {np.flatnonzero(found).tolist()} and then {np.flatnonzero(second).tolist()}"
+                )
+        return found
+
+    def tell(self, arm: int, reward: float) -> None:
+        """Record one observation of what is maximised (a cost has to be negated)."""
+        step.tell(self.state, self.spec, arm, reward)
+
+    def run(self, measure: Callable[[int], float]) -> list[int]:
+        """Sample arms with `measure` until the rule stops; the answer, lowest index first.
+
+        `measure(arm)` returns a reward, or a cost where the problem minimises.
+        """
+        while arms := self.ask():
+            for arm in arms:
+                self.tell(arm, self.spec.sign * measure(arm))
+        return self.answer()
+
+    @property
+    def lead(self) -> float:
+        """The stopping statistic of the last ask: how much another answer could still be better."""
+        return float(self.state.widths[1])
+
+    def answer(self) -> list[int]:
+        """The current answer, lowest index first."""
+        if self._python:
+            cpe.means(self.state, self.spec)
+            self.state.high[:] = self._best(EMPIRICAL, False)
+        n = step.recommend(self.state, self.spec, self._out)
+        return [int(arm) for arm in self._out[:n]]

@@ -1,0 +1,397 @@
+"""Algorithm 3, decision by decision, against the pseudocode of `tests/naive.py`, for every class.
+
+Both are told the same rewards, and the pseudocode looks at all feasible sets (`tests/feasible.py`).
+Where sets cannot tie, both must want the same round and the same answer at every ask. Where they
+do (rewards 0 and 1, costs cut at 0), rounding tells them apart, and the kernel's round and answer
+must be among those that Algorithm 3 leaves open.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+import feasible
+import naive
+from bestk.decisions import (
+    BinaryProgram,
+    BipartiteMatching,
+    DecisionClass,
+    ExplicitSets,
+    Oracle,
+    PartitionMatroid,
+    Path,
+    SpanningTree,
+    TopK,
+)
+from bestk.errors import InputError
+from bestk.kernels import rng, step
+from bestk.kernels.types import BERNOULLI, DAG, EXPLICIT, FOREST, GAUSSIAN, PARTITION, ROADS
+from bestk.policies import configure
+from bestk.policies.combinatorial import Stepper
+from bestk.rewards import Bernoulli, Gaussian
+
+CASES = [
+    ("lil-clucb", "faithful", {}),
+    ("lil-clucb", "faithful", {"eps": 0.1}),
+    ("lil-clucb", "heuristic", {}),
+    ("clucb", None, {}),
+]
+
+
+def name(case) -> str:
+    policy, variant, params = case
+    return "-".join(str(part) for part in (policy, variant, *params.values()) if part)
+
+
+every_policy = pytest.mark.parametrize("case", CASES, ids=name)
+
+
+# --- classes, each with all its sets --------------------------------------------------------------
+
+
+def partition(dice):
+    groups = [dice.choice("xyz") for _ in range(dice.randint(5, 12))]
+    capacities = {g: dice.randint(0, groups.count(g)) for g in sorted(set(groups))}
+    return PartitionMatroid(groups, capacities), feasible.partition(groups, capacities)
+
+
+def tree(dice):
+    nodes = range(dice.randint(3, 6))
+    pairs = [(u, v) for u in nodes for v in nodes if u < v]
+    edges = dice.sample(pairs, min(len(pairs), dice.randint(len(nodes), 12)))
+    return SpanningTree(edges), feasible.spanning_trees(edges)
+
+
+def dag(dice):
+    nodes = range(dice.randint(3, 7))
+    pairs = [(u, v) for u in nodes for v in nodes if u < v]
+    edges = dice.sample(pairs, min(len(pairs), dice.randint(len(nodes), 20)))
+    ends = nodes[0], nodes[-1]
+    return Path(edges, *ends), feasible.paths(edges, *ends)
+
+
+def roads(dice):
+    nodes = range(dice.randint(3, 5))
+    directed = dice.random() < 0.5
+    pairs = [(u, v) for u in nodes for v in nodes if (u != v if directed else u < v)]
+    edges = dice.sample(pairs, min(len(pairs), dice.randint(len(nodes), 16)))
+    sets = feasible.paths(edges, 0, 1, directed)
+    return Path(edges, 0, 1, directed=directed), sets
+
+
+def explicit(dice):
+    n = dice.randint(3, 20)
+    sets = {tuple(sorted(dice.sample(range(n), dice.randint(0, n)))) for _ in range(12)}
+    sets = [list(arms) for arms in dice.sample(sorted(sets), len(sets))]
+    return ExplicitSets(sets, n), sets
+
+
+def matching(dice):
+    n, m = dice.randint(2, 4), dice.randint(2, 5)
+    pairs = [(u, v) for u in range(n) for v in range(m)]
+    edges = dice.sample(pairs, dice.randint(3, len(pairs)))
+    return BipartiteMatching(edges), feasible.matchings([(f"l{u}", f"r{v}") for u, v in edges])
+
+
+def perfect_matching(dice):
+    n = dice.randint(2, 4)
+    pairs = [(u, v) for u in range(n) for v in range(n)]
+    edges = dice.sample(pairs, dice.randint(n + 2, len(pairs))) if n > 2 else pairs
+    sets = feasible.matchings([(f"l{u}", f"r{v}") for u, v in edges], perfect=True)
+    return BipartiteMatching(edges, perfect=True), sets
+
+
+def program(dice):
+    n = dice.randint(3, 8)
+    costs = [dice.randint(1, 5) for _ in range(n)]
+    A, lower, upper = [costs, [1] * n], [0, 1], [sum(costs) // 2, n - 1]
+    return BinaryProgram(A, lower, upper), feasible.solutions(A, lower, upper)
+
+
+def oracle(dice):
+    _, sets = dice.choice([partition, tree, explicit])(dice)
+    best = naive.best_of(sets)
+    n = 1 + max(max(arms, default=0) for arms in sets)
+    return Oracle(n, lambda weights: best(weights.tolist())), sets
+
+
+CLASSES = {  # how to draw one, its compiled oracle if any, how many problems, asks for each
+    "partition": (partition, PARTITION, 6, 120),
+    "spanning-tree": (tree, FOREST, 6, 120),
+    "acyclic-path": (dag, DAG, 6, 120),
+    "cyclic-path": (roads, ROADS, 6, 120),
+    "explicit": (explicit, EXPLICIT, 6, 120),
+    "matching": (matching, None, 5, 80),
+    "perfect-matching": (perfect_matching, None, 5, 80),
+    "program": (program, None, 2, 16),
+    "oracle": (oracle, None, 5, 80),
+}
+every_class = pytest.mark.parametrize("kind", CLASSES)
+
+
+# --- instances ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Problem:
+    decision: DecisionClass
+    sets: list[list[int]]
+    means: list[float]  # of what is maximised: costs come with a minus
+    source: int = GAUSSIAN
+    sigma: float = 0.5
+    nu: float = 0.05
+    epsilon: float = 0.0
+    seed: int = 7
+    runs: tuple[int, ...] = (0, 1)
+    cap: int = 300  # asks
+    warm: int = 0  # observations of each arm before the first ask
+    strays: float = 0.0  # chance, after a round, of an observation that nobody asked for
+
+    @property
+    def n(self) -> int:
+        return len(self.means)
+
+    @property
+    def maximize(self) -> bool:
+        return self.decision.ceiling > 0  # a graph with cycles is for costs
+
+    @property
+    def ties(self) -> bool:
+        """Whether two sets may have the same weight: 0 and 1, or costs cut at 0."""
+        return self.source == BERNOULLI or max(self.means) > self.decision.ceiling - 10
+
+    def draw(self, run: int, arm: int, count: int) -> float:
+        means = np.array(self.means if self.maximize else [-m for m in self.means])
+        reward = rng.draw(self.source, means, self.sigma, self.seed, run, arm, count)
+        return reward if self.maximize else -reward
+
+
+def draw_class(dice, kind) -> tuple[DecisionClass, list[list[int]]]:
+    build, code, _, _ = CLASSES[kind]
+    while True:
+        try:
+            decision, sets = build(dice)
+        except InputError:  # disconnected, a single answer, ...
+            continue
+        if code is None or decision.structure.code == code:
+            return decision, sets
+
+
+def some(dice, kind, **settings) -> Problem:
+    """Gaussian rewards: no two sets ever tie."""
+    decision, sets = draw_class(dice, kind)
+    gap, n = dice.choice([0.3, 1.0, 3.0]), decision.n_arms
+    if dice.random() < 0.5:
+        top = dice.choice(sets)
+        means = [gap if i in top else 0.0 for i in range(n)]
+    else:
+        means = [dice.uniform(-gap, gap) for _ in range(n)]
+    if kind == "cyclic-path":  # so far from 0 that no bound is cut there
+        means = [m - 40 for m in means]
+    return Problem(
+        decision,
+        sets,
+        means,
+        sigma=dice.choice([0.5, 0.5, 1.3]),
+        nu=dice.choice([0.001, 0.05, 0.3]),
+        epsilon=dice.choice([0.0, 0.0, 0.2, 2.0]),
+        seed=dice.randrange(1 << 40),
+        cap=CLASSES[kind][3],
+        **settings,
+    )
+
+
+def coins(dice, kind, **settings) -> Problem:
+    """Rewards 0 and 1: means, and whole sets, tie all the time."""
+    decision, sets = draw_class(dice, kind)
+    p = dice.choice([0.0, 0.5, 1.0])
+    means = [p if dice.random() < 0.5 else dice.choice([0.1, 0.9]) for _ in range(decision.n_arms)]
+    return Problem(
+        decision,
+        sets,
+        means if decision.ceiling > 0 else [-m for m in means],
+        BERNOULLI,
+        nu=dice.choice([0.001, 0.05, 0.3]),
+        epsilon=dice.choice([0.0, 0.0, 0.2, 2.0]),
+        seed=dice.randrange(1 << 40),
+        cap=CLASSES[kind][3],
+        **settings,
+    )
+
+
+# --- kernel and pseudocode in lock step -----------------------------------------------------------
+
+
+def stepper_of(case, problem: Problem, **settings) -> Stepper:
+    policy, variant, params = case
+    configured = configure(
+        policy,
+        variant,
+        params,
+        decision=problem.decision,
+        delta=problem.nu,
+        epsilon=problem.epsilon,
+        rewards=Bernoulli() if problem.source == BERNOULLI else Gaussian(problem.sigma),
+        seed=problem.seed,
+        maximize=problem.maximize,
+        **settings,
+    )
+    return Stepper(problem.decision, configured.spec, configured.table)
+
+
+def play(problem: Problem, run: int, players, watch) -> bool:
+    """Let players choose on the same rewards, the first of them in charge; True = stopped."""
+    counts, dice = [0] * problem.n, random.Random(run)
+
+    def observe(arm: int) -> None:
+        reward = problem.draw(run, arm, counts[arm])
+        counts[arm] += 1
+        for player in players:
+            player.tell(arm, reward)
+
+    for arm in range(problem.n):
+        for _ in range(problem.warm):
+            observe(arm)
+    for _ in range(problem.cap):
+        rounds = [player.ask() for player in players]
+        watch(*rounds)
+        if not rounds[0]:
+            return True
+        observe(rounds[0][0])
+        while dice.random() < problem.strays:
+            observe(dice.randrange(problem.n))
+    return False
+
+
+def agree(case, problem: Problem) -> int:
+    """Assert that kernel and pseudocode take every decision alike; how many runs stopped."""
+    policy, variant, params = case
+    kernel, stopped = stepper_of(case, problem), 0
+    for run in problem.runs:
+        kernel.reset(run)  # the same state again: nothing of the last run may stay
+        slow = naive.make_combinatorial(
+            policy,
+            variant,
+            problem.sets,
+            problem.n,
+            problem.nu,
+            problem.sigma,
+            problem.epsilon,
+            params,
+            ceiling=problem.decision.ceiling,
+        )
+
+        def watch(got, wanted, slow=slow, run=run):
+            where = f"{name(case)}, {problem}, run {run}, ask {slow.asks}, T {slow.T}, S {slow.S}"
+            if min(slow.T) == 0:
+                assert got == wanted, where
+                return
+            got, wanted = (got, kernel.answer()), (wanted, slow.answer())
+            if problem.ties:
+                assert got in slow.allowed(problem.sets), f"not a choice of Algorithm 3: {where}"
+            else:
+                assert got == wanted, f"(round, answer) of kernel and pseudocode differ: {where}"
+
+        stopped += play(problem, run, (kernel, slow), watch)
+    return stopped
+
+
+# --- claims ---------------------------------------------------------------------------------------
+
+
+@every_class
+@every_policy
+def test_the_kernel_makes_every_decision_of_algorithm_3(case, kind):
+    dice = random.Random(1)
+    for _ in range(CLASSES[kind][2]):
+        agree(case, some(dice, kind))
+
+
+@every_class
+@every_policy
+def test_it_does_so_until_it_stops(case, kind):
+    dice = random.Random(2)
+    for _ in range(1 if kind == "program" else 3):
+        problem = some(dice, kind, strays=0.0)
+        top = dice.choice(problem.sets)
+        base = sum(problem.means) / problem.n if kind == "cyclic-path" else 0.0
+        means = [base + (2.0 if i in top else -2.0) for i in range(problem.n)]
+        settings = {"sigma": 0.5, "nu": 0.1, "cap": 5000, "runs": (0,)}
+        assert agree(case, replace(problem, means=means, **settings)) == 1
+
+
+@every_class
+@every_policy
+def test_it_does_so_when_sets_tie(case, kind):
+    dice = random.Random(3)
+    for _ in range(CLASSES[kind][2]):
+        agree(case, coins(dice, kind))
+
+
+@every_class
+@every_policy
+def test_it_does_so_when_told_more_than_it_asked_for(case, kind):
+    dice = random.Random(4)
+    for source in (some, coins):
+        for _ in range(CLASSES[kind][2] // 2):
+            agree(case, source(dice, kind, strays=0.3, runs=(0,)))
+
+
+@every_policy
+def test_it_does_so_when_noise_makes_costs_negative(case):
+    dice = random.Random(7)
+    for _ in range(6):
+        problem = some(dice, "cyclic-path")
+        agree(case, replace(problem, means=[-dice.choice([0.0, 0.1, 1.0]) for _ in problem.means]))
+
+
+@pytest.mark.parametrize("kind", ["partition", "spanning-tree", "matching"])
+def test_it_does_so_beyond_the_table_of_radii(kind):
+    # rewards are all 0, so that radii alone decide
+    problem = replace(coins(random.Random(5), kind), epsilon=0.0, warm=step.TABLE - 20, cap=100)
+    agree(("lil-clucb", "heuristic", {}), replace(problem, means=[0.0] * problem.n, runs=(0,)))
+
+
+@every_policy
+@pytest.mark.parametrize("source", [GAUSSIAN, BERNOULLI])
+def test_on_the_k_largest_it_makes_exactly_the_decisions_of_algorithm_2(case, source):
+    dice = random.Random(6)
+    stopped = 0
+    for n in (2, 3, 4, 5, 8, 13, 20, 33, 60):
+        k = dice.randint(1, n - 1)
+        means = [dice.choice([0.1, 0.5, 0.9]) for _ in range(n)]
+        epsilon = dice.choice([0.0, 0.3, 1.0])
+        problem = Problem(TopK(n, k), [], means, source, epsilon=epsilon, seed=n, cap=400)
+        general, special = (stepper_of(case, problem, generalised=yes) for yes in (True, False))
+        assert general.spec.family != special.spec.family
+        for run in (0, 1):
+            general.reset(run)
+            special.reset(run)
+
+            def watch(got, wanted, general=general, special=special):
+                assert (got, general.answer()) == (wanted, special.answer())
+
+            settings = replace(problem, strays=0.2 * run)
+            stopped += play(settings, run, (general, special), watch)
+    assert stopped > 0
+
+
+@every_policy
+def test_on_the_k_largest_the_two_pseudocodes_agree_as_well(case):
+    policy, variant, params = case
+    means = [0.0, 3.0, 1.0, 0.0, 4.0, 0.5]
+    problem = Problem(TopK(6, 2), [], means, cap=2000)
+    one = naive.make(policy, variant, 6, 2, problem.nu, params=params)
+    two = naive.make_combinatorial(
+        policy, variant, [], 6, problem.nu, params=params, oracle=lambda w: naive.best(w, 2)
+    )
+
+    def watch(got, wanted):
+        assert got == wanted
+
+    assert play(problem, 0, (one, two), watch)
+    assert one.answer() == two.answer() == [1, 4]

@@ -1,0 +1,59 @@
+"""At nu = 0.1 a proved policy errs at most that often on a small instance of every class.
+
+Seeds are fixed; a test fails only if what it saw had probability below 1e-6 under P(wrong) <= nu.
+"""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import bestk
+from bestk.simulation import generate, structured
+
+TAIL, NU = 1e-6, 0.1
+
+
+def generated(decision, text, gap):
+    found = generate(text, decision, gap, True)
+    return structured(found.decision, found.means)
+
+
+def instances():
+    program = bestk.BinaryProgram([[1.0, 2.0, 3.0]], [0], [3])  # {0, 1} or {2}
+    roads = bestk.Path([(0, 1), (1, 2), (0, 2)], 0, 2, directed=False)
+    return {
+        "partition": (
+            structured(bestk.PartitionMatroid([0, 0, 1, 1, 1], [1, 2]), [0.5, 0, 0, 0.5, 0.5]),
+            5000,
+        ),
+        "explicit": (
+            structured(bestk.ExplicitSets([[0, 1], [2, 3], [1, 2]]), [0.4, 0.4, 0, 0]),
+            5000,
+        ),
+        "spanning-tree": (generated("spanning-tree", "grid:2x3", 0.5), 5000),
+        "path": (generated("path", "grid:2x3", 0.4), 5000),
+        "roads": (structured(roads, [0.3, 0.3, 1.1], maximize=False), 5000),
+        "matching": (generated("matching", "bipartite:2x2", 0.7), 1000),
+        "binary-program": (structured(program, [1.0, 1.0, 0.0]), 50),
+    }
+
+
+CASES = instances()
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("policy", ["lil-clucb", "clucb"])
+def test_a_proved_policy_errs_at_most_nu(case, policy):
+    instance, runs = CASES[case]
+    result = bestk.simulate(instance, policy, delta=NU, runs=runs, seed=21)
+    assert result.unfinished == 0
+    assert stats.binom.sf(result.wrong - 1, runs, NU) > TAIL, result.wrong
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_proved_policy_beats_the_lower_bound(case):
+    instance, runs = CASES[case]
+    result = bestk.simulate(instance, "lil-clucb", delta=NU, runs=min(runs, 200), seed=22)
+    if result.lower_bound is not None:
+        assert result.mean > result.lower_bound
+    assert np.all(result.samples >= instance.decision.n_arms)
