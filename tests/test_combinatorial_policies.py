@@ -127,7 +127,7 @@ def first(weights):
 
 def run_oracle(best, contains=None, n=3):
     stepper = Problem(bestk.Oracle(n, best, contains)).stepper()
-    return stepper.run(lambda arm: float(arm) * 3)
+    return stepper.run(lambda arm: 4.0 * arm)
 
 
 def test_an_exact_oracle_of_the_user_is_followed():
@@ -137,11 +137,11 @@ def test_an_exact_oracle_of_the_user_is_followed():
 
 def test_an_oracle_that_raises_shows_the_weights():
     def broken(weights):
-        if weights[1] == 3.0:  # once every arm has been sampled
+        if weights[1] == 4.0:  # once every arm has been sampled
             raise RuntimeError("out of order")
         return first(weights)
 
-    with pytest.raises(OracleError, match=r"(?s)out of order.*3\."):
+    with pytest.raises(OracleError, match=r"(?s)out of order.*4\.0"):
         run_oracle(broken)
 
 
@@ -154,8 +154,8 @@ def test_an_oracle_that_changes_its_mind_is_caught():
 
 def test_an_oracle_that_gives_less_than_it_knows_is_caught():
     def worst_of_revised(weights):
-        # right when it is built and for the means 0, 3, 6, and the worst set for revised means
-        exact = weights[2] == 6.0 or np.abs(weights).max() <= 1.0
+        # right when it is built and for the means 0, 4, 8, and the worst set for revised means
+        exact = weights[2] == 8.0 or np.abs(weights).max() <= 1.0
         return np.arange(3) == int(np.argmax(weights) if exact else np.argmin(weights))
 
     with pytest.raises(OracleError, match=r"not exact.*weigh less"):

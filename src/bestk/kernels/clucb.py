@@ -11,7 +11,7 @@ from math import sqrt
 import numpy as np
 
 from bestk.kernels import bounds, highs, trees
-from bestk.kernels.jit import kernel
+from bestk.kernels.jit import entry, kernel
 from bestk.kernels.types import (
     DIFFERENCE,
     LIL,
@@ -68,7 +68,7 @@ def _settle(state: State, spec: Spec) -> None:
         _refresh(state, spec, b)
 
 
-@kernel
+@entry
 def build(state: State, spec: Spec) -> None:
     """M, then Mt = M as a start, then swaps until Mt is right."""
     highs.build(state, spec)

@@ -10,7 +10,7 @@ bounds are cut there: a bound stays valid, and the oracle never sees an impossib
 from __future__ import annotations
 
 from bestk.kernels import bounds, oracles
-from bestk.kernels.jit import kernel
+from bestk.kernels.jit import entry, kernel
 from bestk.kernels.types import EMPIRICAL, LIL, NO_ORACLE, REVISED, IntArray, Spec, State
 
 ROUNDING = 1e-9  # of all weights together: what an oracle in floating point may be off
@@ -81,7 +81,7 @@ def solve(state: State, spec: Spec, row: int, fresh: bool) -> None:
     )
 
 
-@kernel
+@entry
 def ask(state: State, spec: Spec, out: IntArray) -> int:
     """One step with a compiled oracle."""
     means(state, spec)
@@ -91,7 +91,7 @@ def ask(state: State, spec: Spec, out: IntArray) -> int:
     return choose(state, spec, out)
 
 
-@kernel
+@entry
 def build(state: State, spec: Spec) -> None:
     """Both sets once from scratch, after which a greedy oracle may skip what has not moved."""
     for i in range(spec.n_arms):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bestk.kernels import bounds, trees
-from bestk.kernels.jit import kernel
+from bestk.kernels.jit import entry, kernel
 from bestk.kernels.types import INDEX, MOST, TOTAL, IntArray, Spec, State
 
 
-@kernel
+@entry
 def build(state: State, spec: Spec) -> None:
     """The tree of upper bounds m + (1 + beta) U(T, delta), once every arm has been sampled."""
     for i in range(spec.n_arms):

@@ -47,6 +47,21 @@ def sample(
 
 
 @kernel
+def turn(
+    state: State,
+    spec: Spec,
+    source: int,
+    means: FloatArray,
+    sigma: float,
+    run: int,
+    out: IntArray,
+) -> int:
+    """Around a Python oracle: sample the arm that was chosen, begin the next ask."""
+    sample(state, spec, source, means, sigma, run, out[0])
+    return step.ask_means(state, spec, out)
+
+
+@kernel
 def score(
     state: State, spec: Spec, values: FloatArray, acceptable: BoolArray, least: float, out: IntArray
 ) -> bool:

@@ -8,7 +8,7 @@ radius and in the rule that picks from the pair.
 from __future__ import annotations
 
 from bestk.kernels import bounds, highs, rng, trees
-from bestk.kernels.jit import kernel
+from bestk.kernels.jit import entry, kernel
 from bestk.kernels.types import (
     ASKS,
     BOTH,
@@ -32,7 +32,7 @@ def _place(state: State, spec: Spec, i: int) -> None:
         bounds.place(state, spec, UPPER, i, state.means[i], 1.0, 1, False)
 
 
-@kernel
+@entry
 def build(state: State, spec: Spec) -> None:
     """All trees, once every arm has been sampled."""
     highs.build(state, spec)

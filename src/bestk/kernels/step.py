@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bestk.kernels import bounds, clucb, cpe, lilucb, pair, ugape
-from bestk.kernels.jit import kernel
+from bestk.kernels.jit import entry, kernel
 from bestk.kernels.types import (
     ASKS,
     CLOCK_SIZE,
@@ -79,7 +79,7 @@ def reset(state: State, run: int) -> None:
     state.clock[RUN] = run
 
 
-@kernel
+@entry
 def _build(state: State, spec: Spec) -> None:
     """Set up the trees once every arm has been sampled."""
     if spec.radius != LIL:
@@ -159,7 +159,7 @@ def tell(state: State, spec: Spec, arm: int, reward: float) -> None:
         lilucb.tell(state, spec, arm)
 
 
-@kernel
+@entry
 def recommend(state: State, spec: Spec, out: IntArray) -> int:
     """Write the arms of the current answer into `out`, lowest index first; returns how many."""
     if spec.family == LIL_UCB:

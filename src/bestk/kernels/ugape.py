@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from bestk.kernels import bounds, trees
-from bestk.kernels.jit import kernel
+from bestk.kernels.jit import entry, kernel
 from bestk.kernels.types import (
     L_ALL_J,
     L_J,
@@ -98,7 +98,7 @@ def _best(state: State, spec: Spec, u_k: float, u_next: float) -> tuple[int, flo
     return b, y
 
 
-@kernel
+@entry
 def build(state: State, spec: Spec) -> None:
     """Start from the first K arms as S and as J; the first ask puts both right."""
     for i in range(spec.n_arms):
@@ -108,7 +108,7 @@ def build(state: State, spec: Spec) -> None:
         bounds.build(state, spec, slot, LAST[slot])
 
 
-@kernel
+@entry
 def settle(state: State, spec: Spec) -> float:
     """Bring S and J up to the current time; returns max over J of B_i."""
     for slot in range(len(LAST)):
@@ -124,7 +124,7 @@ def settle(state: State, spec: Spec) -> float:
         _refile(state, spec, b)
 
 
-@kernel
+@entry
 def ask(state: State, spec: Spec, out: IntArray) -> int:
     """The less sampled of the weakest arm of J and the strongest outside; 0 to stop."""
     if settle(state, spec) <= spec.epsilon:
@@ -135,7 +135,7 @@ def ask(state: State, spec: Spec, out: IntArray) -> int:
     return 1
 
 
-@kernel
+@entry
 def tell(state: State, spec: Spec, i: int) -> None:
     """File the new mean; S and J are put right by the next ask."""
     _refile(state, spec, i)

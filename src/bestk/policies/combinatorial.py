@@ -32,6 +32,11 @@ def show_weights(weights: FloatArray) -> str:
         return str(weights)
 
 
+def is_python(spec: Spec) -> bool:
+    """Whether the oracle of a policy has to be called from Python."""
+    return spec.family == CPE and spec.structure == NO_ORACLE
+
+
 class Stepper:
     """One policy on one decision class, an observation at a time: ask, tell, answer."""
 
@@ -39,8 +44,8 @@ class Stepper:
         self.decision = decision
         self.spec = spec
         self.state = step.new_state(spec, table)
-        self._out = np.zeros(max(2, spec.n_arms), np.int64)
-        self._python = spec.family == CPE and spec.structure == NO_ORACLE
+        self.out = np.zeros(max(2, spec.n_arms), np.int64)
+        self._python = is_python(spec)
 
     def reset(self, run: int) -> None:
         """Forget all observations; `run` numbers the coins."""
@@ -49,19 +54,22 @@ class Stepper:
     def ask(self) -> list[int]:
         """The arms to sample next; empty to stop."""
         if not self._python:
-            n = step.ask(self.state, self.spec, self._out)
+            n = step.ask(self.state, self.spec, self.out)
         else:
-            n = step.ask_means(self.state, self.spec, self._out) or self._ask_oracle()
-        return [int(arm) for arm in self._out[:n]]
+            n = self.finish(step.ask_means(self.state, self.spec, self.out))
+        return [int(arm) for arm in self.out[:n]]
 
-    def _ask_oracle(self) -> int:
+    def finish(self, begun: int) -> int:
+        """The rest of an ask that `step.ask_means` began: how many arms are in `out`, 0 to stop."""
+        if begun > 0:
+            return begun
         state, spec = self.state, self.spec
         asks = int(state.clock[ASKS])
         again = asks & (asks - 1) == 0  # asked twice the same at asks 1, 2, 4, 8, ...
         state.high[:] = self._best(EMPIRICAL, again)
         cpe.revise(state, spec)
         state.other[:] = self._best(REVISED, again)
-        n = cpe.choose(state, spec, self._out)
+        n = cpe.choose(state, spec, self.out)
         if n < 0:
             raise OracleError(
                 f"the oracle of the class {self.decision.kind} is not exact: of the weights"
@@ -109,5 +117,5 @@ class Stepper:
         if self._python:
             cpe.means(self.state, self.spec)
             self.state.high[:] = self._best(EMPIRICAL, False)
-        n = step.recommend(self.state, self.spec, self._out)
-        return [int(arm) for arm in self._out[:n]]
+        n = step.recommend(self.state, self.spec, self.out)
+        return [int(arm) for arm in self.out[:n]]

@@ -17,21 +17,19 @@ from typing import Any
 
 import numpy as np
 
-from bestk.decisions import DecisionClass
+from bestk.decisions import DecisionClass, Oracle, TopK
 from bestk.errors import InputError, TiedMeansWarning
 from bestk.kernels import loop, step
 from bestk.kernels.types import (
     BERNOULLI,
-    CPE,
     GAUSSIAN,
-    NO_ORACLE,
     TOTAL,
     BoolArray,
     IntArray,
     Spec,
 )
 from bestk.policies import Configured
-from bestk.policies.combinatorial import Stepper
+from bestk.policies.combinatorial import Stepper, is_python
 from bestk.problem import Problem
 from bestk.rewards import Bernoulli, Gaussian, Rewards
 from bestk.simulation.instances import Instance, make_instance, structured
@@ -85,7 +83,7 @@ class _Batch:
 
     def play(self, part: range) -> int:
         """Run the runs of `part`, return how many."""
-        if self.spec.family == CPE and self.spec.structure == NO_ORACLE:
+        if is_python(self.spec):
             self._play_in_python(part)
         else:
             self._play_compiled(part)
@@ -115,20 +113,21 @@ class _Batch:
     def _play_in_python(self, part: range) -> None:
         """The same loop around a Python oracle."""
         stepper = Stepper(self.instance.decision, self.spec, self.table)
-        state, spec, means = stepper.state, self.spec, self.instance.means
-        out = np.zeros(max(spec.n_arms, 2), np.int64)
+        state, spec, means, out = stepper.state, self.spec, self.instance.means, stepper.out
         for run in part:
             stepper.reset(run)
-            while arms := stepper.ask():
+            begun = step.ask_means(state, spec, out)
+            while stepper.finish(begun):
                 if state.clock[TOTAL] >= self.max_samples or self.cancel[0]:
                     break
-                loop.sample(state, spec, self.source, means, self.sigma, run, arms[0])
+                begun = loop.turn(state, spec, self.source, means, self.sigma, run, out)
+            else:
+                self.finished[run] = True
+                self.right[run] = loop.score(
+                    state, spec, self.instance.values, self.acceptable, self.least, out
+                )
             self.samples[run] = state.clock[TOTAL]
             self.top_samples[run] = state.counts[self.acceptable].sum()
-            self.finished[run] = not arms
-            self.right[run] = not arms and loop.score(
-                state, spec, self.instance.values, self.acceptable, self.least, out
-            )
 
     def play_all(self, jobs: int, progress: Progress | None) -> None:
         """Spread all runs over threads; an interrupt stops the kernels too."""
@@ -148,11 +147,14 @@ class _Batch:
                 raise
 
 
-def _load_kernels() -> None:
-    """Load or compile the kernels before the clock starts: one sample of two arms."""
-    instance = make_instance("1-sparse", arms=2, k=1)
-    problem = Problem(instance.decision)
-    _Batch.of(problem.configure(0), instance, problem.rewards, 1, 1).play(range(1))
+def _load_kernels(python_oracle: bool) -> None:
+    """Load or compile the kernels before the clock starts: a few samples of two arms."""
+    decision: DecisionClass = TopK(2, 1)
+    if python_oracle:
+        decision = Oracle(2, lambda weights: np.arange(2) == weights.argmax())
+    instance = structured(decision, [1.0, 0.0])
+    problem = Problem(decision)
+    _Batch.of(problem.configure(0), instance, problem.rewards, 1, 3).play(range(1))
 
 
 def _acceptable(instance: Instance, epsilon: float) -> BoolArray:
@@ -255,7 +257,7 @@ def simulate(
     _check(instance, problem, runs, jobs, max_samples)
     configured = problem.configure(seed)
     cap = max_samples if max_samples is not None else MAX_SAMPLES
-    _load_kernels()
+    _load_kernels(is_python(configured.spec))
     batch = _Batch.of(configured, instance, problem.rewards, runs, cap)
     started = time.perf_counter()
     batch.play_all(jobs, progress)
