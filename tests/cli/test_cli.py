@@ -137,6 +137,7 @@ def test_an_interrupt_stops_the_kernels_and_exits_with_130():
     # the kernels run in threads of their own: wait until the process burns processor time
     status = Path(f"/proc/{process.pid}/stat")
     while int(status.read_text().rsplit(")", 1)[1].split()[17]) < 3:  # number of threads
+        assert process.poll() is None, process.communicate()
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)

@@ -92,3 +92,19 @@ def thaw(value: Any) -> Any:
 def thaw_edges(edges: Sequence[Edge]) -> list[list[Any]]:
     """Edges as JSON writes them."""
     return [[thaw(u), thaw(v)] for u, v in edges]
+
+
+class EdgeArms:
+    """A class whose arms are the edges of a graph."""
+
+    edges: Sequence[Edge]
+
+    @property
+    def n_arms(self) -> int:
+        """How many edges the graph has."""
+        return len(self.edges)
+
+    @property
+    def names(self) -> tuple[Edge, ...]:
+        """The edges."""
+        return tuple(self.edges)

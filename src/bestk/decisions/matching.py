@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bestk.decisions.base import PythonOracle, read_weights, require_choice
-from bestk.decisions.labels import Edge, number, read_edges, thaw_edges
+from bestk.decisions.labels import Edge, EdgeArms, number, read_edges, thaw_edges
 from bestk.errors import InputError
 from bestk.kernels.types import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
-class BipartiteMatching(PythonOracle):
+class BipartiteMatching(EdgeArms, PythonOracle):
     """The matchings of edges (left, right), or the perfect ones. Its arms are its edges.
 
     Left and right nodes are named apart: 1 on the left is not 1 on the right. Without `perfect`
@@ -48,16 +48,6 @@ class BipartiteMatching(PythonOracle):
             raise
         except ValueError:  # of scipy: the cost matrix is infeasible
             raise InputError("the graph was refused: it has no perfect matching") from None
-
-    @property
-    def n_arms(self) -> int:
-        """How many edges the graph has."""
-        return len(self.edges)
-
-    @property
-    def names(self) -> tuple[Edge, ...]:
-        """The edges."""
-        return tuple(self.edges)
 
     @property
     def width(self) -> int:

@@ -12,13 +12,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bestk.decisions.base import CompiledOracle, Structure, require_choice
-from bestk.decisions.labels import Edge, label, number, read_edges, thaw, thaw_edges
+from bestk.decisions.labels import Edge, EdgeArms, label, number, read_edges, thaw, thaw_edges
 from bestk.errors import InputError
 from bestk.kernels.types import DAG, ROADS
 
 
 @dataclass(frozen=True)
-class Path(CompiledOracle):
+class Path(EdgeArms, CompiledOracle):
     """The simple paths from source to target. Its arms are its edges.
 
     In a directed graph without cycles weights are any numbers. In every other graph the longest
@@ -47,16 +47,6 @@ class Path(CompiledOracle):
                 f"target {self.target!r} was refused: no path leads to it from {self.source!r}"
             )
         require_choice(self)
-
-    @property
-    def n_arms(self) -> int:
-        """How many edges the graph has."""
-        return len(self.edges)
-
-    @property
-    def names(self) -> tuple[Edge, ...]:
-        """The edges."""
-        return tuple(self.edges)
 
     @property
     def width(self) -> int:

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bestk.decisions.base import CompiledOracle, Structure, require_choice
-from bestk.decisions.labels import Edge, number, read_edges, thaw_edges
+from bestk.decisions.labels import Edge, EdgeArms, number, read_edges, thaw_edges
 from bestk.errors import InputError
 from bestk.kernels.types import FOREST
 
 
 @dataclass(frozen=True)
-class SpanningTree(CompiledOracle):
+class SpanningTree(EdgeArms, CompiledOracle):
     """The spanning trees of an undirected graph. Its arms are its edges."""
 
     edges: Sequence[Edge]
@@ -34,16 +34,6 @@ class SpanningTree(CompiledOracle):
                 f"the graph was refused: it is disconnected, in {n_nodes - n_chosen} parts"
             )
         require_choice(self)
-
-    @property
-    def n_arms(self) -> int:
-        """How many edges the graph has."""
-        return len(self.edges)
-
-    @property
-    def names(self) -> tuple[Edge, ...]:
-        """The edges."""
-        return tuple(self.edges)
 
     @cached_property
     def structure(self) -> Structure:

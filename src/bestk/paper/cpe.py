@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bestk.combinatorial import combinatorial_difficulty
 from bestk.paper import statistics as st
-from bestk.paper.panels import NU, SIGMA
+from bestk.paper.panels import SIGMA
 from bestk.paper.results import ResultsFile, Row
-from bestk.paper.run import SEED, check_settings
+from bestk.paper.run import check_settings, measure
 from bestk.paper.verdicts import Claim, Finding, judge
-from bestk.rewards import Gaussian
-from bestk.simulation import Instance, generate, simulate, structured
+from bestk.simulation import Instance, generate, structured
 
 PANEL = "cpe"
 POLICIES: tuple[tuple[str, str | None], ...] = (
@@ -104,31 +103,8 @@ def run_points(
 
 def _run(point: Point, runs: int, jobs: int | None) -> Row:
     instance = point.structure.make(point.gap)
-    result = simulate(
-        instance,
-        point.policy,
-        point.variant,
-        delta=NU,
-        rewards=Gaussian(SIGMA),
-        runs=runs,
-        seed=SEED,
-        jobs=jobs,
-    )
-    return Row(
-        panel=PANEL,
-        instance=instance.name,
-        alpha=point.gap,
-        arms=instance.decision.n_arms,
-        k=None,
-        policy=point.policy,
-        variant=point.variant,
-        mean=result.mean,
-        sem=result.sem,
-        runs=runs,
-        wrong=result.wrong,
-        unfinished=result.unfinished,
-        seed=SEED,
-    )
+    row = measure(PANEL, instance, point.policy, point.variant, runs, jobs)
+    return replace(row, alpha=point.gap)
 
 
 @dataclass(frozen=True)

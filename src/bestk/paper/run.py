@@ -9,7 +9,7 @@ from bestk.errors import ResultsFileError
 from bestk.paper.panels import NU, SIGMA, Panel
 from bestk.paper.results import Key, ResultsFile, Row
 from bestk.rewards import Gaussian
-from bestk.simulation import simulate
+from bestk.simulation import Instance, simulate
 
 SEED = 1  # arbitrary; one for all, so that policies see the same rewards
 
@@ -79,10 +79,22 @@ def run_points(
 
 def _run(point: Point, runs: int, jobs: int | None) -> Row:
     instance = point.panel.make(point.arms)
+    return measure(point.panel.id, instance, point.policy, point.variant, runs, jobs)
+
+
+def measure(
+    panel: str,
+    instance: Instance,
+    policy: str,
+    variant: str | None,
+    runs: int,
+    jobs: int | None,
+) -> Row:
+    """Simulate a policy with the paper's nu and sigma, as a row of results.csv."""
     result = simulate(
         instance,
-        point.policy,
-        point.variant,
+        policy,
+        variant,
         delta=NU,
         rewards=Gaussian(SIGMA),
         runs=runs,
@@ -90,13 +102,13 @@ def _run(point: Point, runs: int, jobs: int | None) -> Row:
         jobs=jobs,
     )
     return Row(
-        panel=point.panel.id,
+        panel=panel,
         instance=instance.name,
         alpha=instance.alpha,
-        arms=point.arms,
+        arms=instance.decision.n_arms,
         k=instance.k,
-        policy=point.policy,
-        variant=point.variant,
+        policy=policy,
+        variant=variant,
         mean=result.mean,
         sem=result.sem,
         runs=runs,
