@@ -26,7 +26,7 @@ from bestk.decisions import (
     TopK,
 )
 from bestk.errors import InputError, OracleError
-from bestk.hardness import difficulty, first_time, kl_bernoulli
+from bestk.hardness import difficulty, first_time, kl_of_error
 from bestk.lil import c_eps, lil_radius
 
 GRID = [("a", "b"), ("b", "c"), ("d", "e"), ("e", "f"), ("a", "d"), ("b", "e"), ("c", "f")]
@@ -397,7 +397,7 @@ def test_a_tie_for_the_best_and_nothing_else_is_infinitely_hard(sets, means):
 def test_lower_bound_is_kl_times_t_star_and_nothing_at_one_half():
     decision, _, means = draw(tree, 0)
     found = combinatorial_difficulty(decision, means, delta=0.01)
-    assert found.lower_bound == pytest.approx(kl_bernoulli(0.01, 0.99) * found.t_star, rel=1e-12)
+    assert found.lower_bound == pytest.approx(kl_of_error(0.01) * found.t_star, rel=1e-12)
     assert found.theorem > found.lower_bound > 0.0
     assert combinatorial_difficulty(decision, means, delta=0.7).lower_bound == 0.0
 

@@ -87,7 +87,7 @@ def test_slack_on_the_total_saves_samples_and_keeps_its_promise():
 
 def test_two_best_sets_are_refused_without_slack_or_cap():
     decision = CLASSES["explicit"]
-    with pytest.raises(InputError, match="exactly as good"):
+    with pytest.raises(InputError, match="as good as the best"):
         bestk.simulate([1.0, 1.0, 1.0, 1.0, 0.0], decision=decision)
     bestk.simulate([1.0, 1.0, 1.0, 1.0, 0.0], decision=decision, epsilon=0.5, runs=2)
 
@@ -97,7 +97,7 @@ def test_two_best_sets_are_refused_without_slack_or_cap():
     [
         ({"policy": "lil-rand-lucb"}, "lil-clucb, clucb"),
         ({"policy": "lil-ucb"}, "lil-clucb, clucb"),
-        ({"k": 2}, "without k"),
+        ({"k": 2}, "without arms, k"),
         ({"instance": "1-sparse"}, "sequence of means"),
         ({"instance": [1.0, 2.0]}, "has 5 arms"),
     ],
@@ -183,3 +183,48 @@ def test_the_stopping_statistic_is_within_the_slack_at_the_end():
     answer = stepper.run(lambda arm: rng.normal(tree.means[arm], 0.5))
     assert 0 <= stepper.lead <= 0.3
     assert sorted(answer) == sorted(np.flatnonzero(tree.decision.best(tree.means)))
+
+
+def test_negative_costs_are_refused_where_paths_may_circle():
+    roads = bestk.Path([(0, 1), (1, 2), (2, 1), (0, 2)], 0, 2)
+    with pytest.raises(InputError, match="must not be negative"):
+        bestk.simulate([-0.5, 0.2, 0.4, 0.1], decision=roads, maximize=False)
+
+
+def test_a_tie_with_a_larger_set_is_seen():
+    sets = bestk.ExplicitSets([[0], [0, 1], [2]])
+    assert structured(sets, [0.5, 0.0, 0.1]).tied
+    assert not structured(sets, [0.5, 0.2, 0.1]).tied
+
+
+def test_an_oracle_that_turns_bad_in_both_calls_is_caught():
+    calls = iter(range(10**6))
+
+    def turncoat(weights):
+        weights = weights if next(calls) < 8 else -weights  # from the third M on
+        return first(weights)
+
+    with pytest.raises(OracleError, match="not exact"):
+        Problem(bestk.Oracle(3, turncoat), variant="heuristic").stepper().run(lambda arm: 0.4 * arm)
+
+
+@pytest.mark.parametrize("decision", [bestk.TopK(3, 1), CLASSES["explicit"]])
+def test_what_cannot_be_told_is_refused_and_nothing_is_recorded(decision):
+    stepper = Problem(decision, bestk.Bernoulli()).stepper()
+    for arm, reward, message in ((99, 1.0, "arms are numbered"), (-1, 1.0, "arms are numbered"),
+                                 (0, 0.5, "0 or 1"), (0, math.nan, "0 or 1")):  # fmt: skip
+        with pytest.raises(InputError, match=message):
+            stepper.tell(arm, reward)
+    assert stepper.state.counts.sum() == 0
+
+
+def test_costs_are_told_as_they_are():
+    stepper = Problem(bestk.TopK(2, 1), maximize=False).stepper()
+    assert stepper.run(lambda arm: 1.0 - arm) == [1]
+    assert stepper.lead is None
+
+
+def test_a_settled_instance_takes_no_second_description():
+    instance = structured(CLASSES["path"], means_of(CLASSES["path"]))
+    with pytest.raises(InputError, match="has its own"):
+        bestk.simulate(instance, maximize=False)

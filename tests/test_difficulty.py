@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 
 from bestk import lowerbound
 from bestk.errors import InputError
-from bestk.hardness import Difficulty, difficulty, kl_bernoulli, t_star
+from bestk.hardness import Difficulty, difficulty, kl_of_error, t_star
 from bestk.kernels import bounds
 from bestk.lil import c_eps, lil_radius
 
@@ -274,13 +274,13 @@ def test_lower_bound_is_kl_times_t_star_and_nothing_at_one_half():
     assert difficulty([1.0, 0.5, 0.0], 1, delta=0.7).lower_bound == 0.0
 
 
-def test_kl_bernoulli_with_its_limits():
-    assert kl_bernoulli(0.3, 0.3) == 0.0
-    assert kl_bernoulli(0.2, 0.6) == pytest.approx(0.2 * math.log(1 / 3) + 0.8 * math.log(2))
-    assert kl_bernoulli(0.0, 0.25) == pytest.approx(-math.log(0.75))
-    assert kl_bernoulli(1.0, 0.25) == pytest.approx(math.log(4))
-    assert kl_bernoulli(0.5, 0.0) == kl_bernoulli(0.5, 1.0) == math.inf
-    assert kl_bernoulli(0.0, 0.0) == kl_bernoulli(1.0, 1.0) == 0.0
+@pytest.mark.parametrize("nu", [1e-300, 1e-17, 1e-3, 0.01, 0.3, 0.5, 0.9])
+def test_kl_of_the_error_is_exact_for_the_smallest_nu_too(nu):
+    exact = mpmath.mpf(min(nu, 0.5))
+    with mpmath.workdps(400):
+        other = 1 - exact
+        wanted = exact * mpmath.log(exact / other) + other * mpmath.log(other / exact)
+    assert kl_of_error(nu) == pytest.approx(float(wanted), rel=1e-13, abs=1e-15)
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,10 @@ def test_a_run_that_reaches_the_cap_is_unfinished_and_never_right():
 
 def test_a_cap_beyond_the_need_changes_nothing():
     free = run()
-    np.testing.assert_array_equal(run(max_samples=int(free.samples.max())).samples, free.samples)
+    capped = run(max_samples=int(free.samples.max()) + 1)
+    np.testing.assert_array_equal(capped.samples, free.samples)
+    assert capped.unfinished == 0
+    assert run(max_samples=int(free.samples.max())).unfinished == 1  # reached by one
 
 
 def test_slack_saves_samples_and_answers_within_it():

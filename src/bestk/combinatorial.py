@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from bestk import cutting_planes
 from bestk.decisions import DecisionClass, PartitionMatroid, SpanningTree, TopK
 from bestk.errors import InputError, OracleError
-from bestk.hardness import first_time, kl_bernoulli
+from bestk.hardness import first_time, kl_of_error
 from bestk.kernels.types import BoolArray, FloatArray
 from bestk.lil import c_eps
 from bestk.rivals import Rivals
@@ -88,7 +88,6 @@ def combinatorial_difficulty(
         )  # fmt: skip
     found = cutting_planes.solve(rivals, gaps, sets, isinstance(decision, MATROIDS), max_calls)
     scale = 2.0 * unit * unit
-    nu = min(delta, 0.5)
     faithful = (delta * mu.size**eps / c_eps(eps)) ** (1.0 / (1.0 + eps))
     tau = first_time(gaps / (3.0 * decision.width), faithful / mu.size, sigma, eps)
     return CombinatorialDifficulty(
@@ -100,7 +99,7 @@ def combinatorial_difficulty(
         t_star=scale * found.low,
         t_star_high=scale * found.high,
         shares=found.counts / found.counts.sum(),
-        lower_bound=kl_bernoulli(nu, 1.0 - nu) * scale * found.low,
+        lower_bound=kl_of_error(delta) * scale * found.low,
         theorem=float(tau.sum()),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,7 +60,6 @@ def difficulty(
     low, high, shares = _t_star(mu, k, sigma)
     if math.isinf(high):
         return Difficulty(gaps, math.inf, high, low, shares, math.inf, math.inf)
-    nu = min(delta, 0.5)
     tau = first_time(gaps / 8.0, delta / c_eps(eps) / (2 * mu.size), sigma, eps)
     return Difficulty(
         gaps=gaps,
@@ -67,7 +67,7 @@ def difficulty(
         t_star=high,
         t_star_low=low,
         shares=shares,
-        lower_bound=kl_bernoulli(nu, 1.0 - nu) * high,
+        lower_bound=kl_of_error(delta) * high,
         theorem=2.0 * float(tau.sum()),
     )
 
@@ -82,13 +82,10 @@ def t_star(means: ArrayLike, k: int, sigma: float) -> tuple[float, FloatArray]:
     return high, shares
 
 
-def kl_bernoulli(p: float, q: float) -> float:
-    """The relative entropy of Bernoulli(p) from Bernoulli(q), with 0 log 0 = 0."""
-    total = 0.0
-    for x, y in ((p, q), (1.0 - p, 1.0 - q)):
-        if x > 0.0:
-            total += x * math.log(x / y) if y > 0.0 else math.inf
-    return total
+def kl_of_error(nu: float) -> float:
+    """kl(nu, 1 - nu), exact for the smallest nu too; at most 1/2 counts, where a coin will do."""
+    nu = min(nu, 0.5)
+    return (1.0 - 2.0 * nu) * (math.log1p(-nu) - math.log(nu))
 
 
 def first_time(thresholds: FloatArray, w: float, sigma: float, eps: float) -> FloatArray:
@@ -110,7 +107,10 @@ def first_time(thresholds: FloatArray, w: float, sigma: float, eps: float) -> Fl
 
 
 def _checked(means: ArrayLike, k: int, sigma: float) -> FloatArray:
-    mu = np.asarray(means, dtype=np.float64)
+    try:
+        mu, k = np.asarray(means, dtype=np.float64), operator.index(k)
+    except (TypeError, ValueError):
+        raise InputError("means must be numbers and k an integer") from None
     if mu.ndim != 1 or not np.isfinite(mu).all():
         raise InputError("means were refused: they must be a flat list of finite numbers")
     if not 1 <= k < mu.size:
@@ -124,7 +124,8 @@ def _t_star(mu: FloatArray, k: int, sigma: float) -> tuple[float, float, FloatAr
     """Lower and upper end of T*, and the shares that attain the upper end."""
     order = np.argsort(-mu, kind="stable")
     top, rest = mu[order[:k]], mu[order[k:]]
-    gap = float(top[-1] - rest[0])
+    with np.errstate(over="ignore"):  # an infinite gap needs no samples
+        gap = float(top[-1] - rest[0])
     unit = sigma / gap if gap > 0.0 else math.inf
     if math.isinf(unit * unit):
         return math.inf, math.inf, np.full(mu.size, 1.0 / mu.size)

@@ -57,7 +57,7 @@ class Problem:
         from bestk.policies.combinatorial import Stepper
 
         configured = self.configure(seed)
-        return Stepper(self.decision, configured.spec, configured.table)
+        return Stepper(self.decision, configured.spec, configured.table, self.rewards)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready form; `from_dict` reads it back."""

@@ -286,6 +286,11 @@ def test_best_k_is_minimised_on_the_command_line():
         (["--decision", "path", "--generate", "grid:2"], "grid"),
         (["--decision", "path", "--generate", "grid:2x2", "--k", "1"], "takes its arms"),
         (["--generate", "grid:2x2", "--k", "1"], "other than top-k"),
+        (["--decision", "pat", "--k", "1"], "did you mean 'path'"),
+        (["--decision", "path", "--generate", "grid:1x1"], "no edges"),
+        (["--means", "1,2", "--k", "1", "--gap", "0.1"], "other than top-k"),
+        (["--means", "1,2", "--k", "1", "--alpha", "0.3"], "have none"),
+        (["--means", "1,2", "--k", "1", "--max-samples", "99999999999999999999"], "integer"),
         (["--decision", "path", "--graph", "nowhere.json"], "nowhere.json"),
         (["--instance", "1-sparse", "--arms", "5"], "--k is missing"),
     ],
@@ -308,3 +313,25 @@ def test_the_combinatorial_panel_is_drawn(tmp_path):
     before = (tmp_path / "results.csv").read_text()
     good("reproduce", "--quick", "--panels", "cpe", "--runs", "2", "--out", str(tmp_path))
     assert (tmp_path / "results.csv").read_text() == before
+
+
+def test_extreme_settings_still_print_json():
+    small = ["simulate", "--instance", "1-sparse", "--arms", "10", "--k", "2", "--runs", "2"]
+    data = json.loads(good(*small, "--delta", "1e-200", "--json"))
+    assert data["lower_bound"] > 0
+    data = json.loads(good(*small, "--sigma", "1e200", "--max-samples", "100", "--json"))
+    assert data["lower_bound"] is None
+    assert bestk(*small, "--delta", "1e-320").returncode == 2
+
+
+def test_a_means_file_from_a_windows_editor_is_read(tmp_path):
+    path = tmp_path / "means.txt"
+    path.write_bytes(b"\xef\xbb\xbf0.5\r\n0.1\r\n")
+    assert json.loads(good("simulate", "--means", str(path), "--k", "1", "--json"))["arms"] == 2
+
+
+def test_output_files_that_cannot_be_written_are_bad_input(tmp_path):
+    (tmp_path / "claims.json").mkdir()
+    done = bestk("reproduce", "--quick", "--panels", "fig1a", "--runs", "2", "--out", str(tmp_path))
+    assert done.returncode == 2
+    assert "cannot write" in done.stderr

@@ -251,7 +251,9 @@ def play(problem: Problem, run: int, players, watch) -> bool:
         reward = problem.draw(run, arm, counts[arm])
         counts[arm] += 1
         for player in players:
-            player.tell(arm, reward)
+            # rewards are as the pseudocode maximises them; a stepper is told costs as they are
+            sign = player.spec.sign if isinstance(player, Stepper) else 1.0
+            player.tell(arm, sign * reward)
 
     for arm in range(problem.n):
         for _ in range(problem.warm):

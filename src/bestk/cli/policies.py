@@ -35,6 +35,7 @@ def _data() -> list[dict[str, Any]]:
             "variants": list(policy.variants),
             "slack": policy.slack,
             "k": "1" if policy.single else "any",
+            "combinatorial": policy.combinatorial,
             "parameters": [
                 {
                     "name": parameter.name,

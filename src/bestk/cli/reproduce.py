@@ -77,17 +77,23 @@ def reproduce(
                 found.append(test(extra.Lab(runs, jobs)))
                 advance(1, "testing claims")
     found.sort(key=lambda claim: (int(claim.id.split("-")[0]), claim.id))
-    pictures = figures.save(rows, out)
-    if with_cpe:
-        pictures += cpe_figure.save(cpe_rows, out)
-    (out / "claims.json").write_text(
-        json.dumps([claim.to_dict() for claim in found], indent=1) + "\n", encoding="utf-8"
-    )
-    command = "bestk reproduce" + " --quick" * quick + (f" --panels {panels}" if panels else "")
-    command += f" --runs {runs}"
-    html.write(
-        out / "report.html", [path for path in pictures if path.suffix == ".png"], found, command
-    )
+    try:
+        pictures = figures.save(rows, out)
+        if with_cpe:
+            pictures += cpe_figure.save(cpe_rows, out)
+        (out / "claims.json").write_text(
+            json.dumps([claim.to_dict() for claim in found], indent=1) + "\n", encoding="utf-8"
+        )
+        command = "bestk reproduce" + " --quick" * quick + (f" --panels {panels}" if panels else "")
+        command += f" --runs {runs}"
+        html.write(
+            out / "report.html",
+            [path for path in pictures if path.suffix == ".png"],
+            found,
+            command,
+        )
+    except OSError as error:
+        raise InputError(f"cannot write {error.filename}: {error.strerror}") from error
     show(tables.claims(found))
     for path in [*pictures, out / "claims.json", out / "report.html"]:
         print(path)

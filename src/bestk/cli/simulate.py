@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bestk.cli.console import announce_compilation, note, progress, show, show_json
-from bestk.errors import InputError
+from bestk.errors import InputError, UnknownName
 
 if TYPE_CHECKING:
     from bestk.simulation import Instance
@@ -36,7 +36,10 @@ def simulate(
     generate: Annotated[
         str | None, typer.Option(help="grid:RxC, layered:LxW or bipartite:NxM, with --gap.")
     ] = None,
-    gap: Annotated[float, typer.Option(help="Advantage of the best parts, with --generate.")] = 0.5,
+    gap: Annotated[
+        float | None,
+        typer.Option(help="Advantage of the best parts, with --generate.  [default: 0.5]"),
+    ] = None,
     minimize: Annotated[
         bool, typer.Option("--minimize", help="Rewards are costs: find the smallest.")
     ] = False,
@@ -91,10 +94,12 @@ def simulate(
     from bestk.rewards import make_rewards
 
     if decision == "top-k":
-        if graph is not None or generate is not None:
-            raise InputError("--graph and --generate go with a --decision other than top-k")
+        if any(value is not None for value in (graph, generate, gap)):
+            raise InputError("--graph, --generate and --gap need a --decision other than top-k")
         made = _best_k(instance, arms, k, alpha, means, minimize)
     else:
+        if decision not in simulation.DECISIONS:
+            raise UnknownName("decision", decision, simulation.DECISIONS)
         if any(value is not None for value in (instance, arms, k, alpha, means)):
             raise InputError(f"--decision {decision} takes its arms from --graph or --generate")
         made = _structured(decision, graph, generate, gap, not minimize)
@@ -152,16 +157,18 @@ def _best_k(
 
 
 def _structured(
-    decision: str, graph: Path | None, generate: str | None, gap: float, maximize: bool
+    decision: str, graph: Path | None, generate: str | None, gap: float | None, maximize: bool
 ) -> Instance:
     from bestk import simulation
 
     if (graph is None) == (generate is None):
         raise InputError(f"--decision {decision} needs either --graph or --generate")
     if graph is not None:
+        if gap is not None:
+            raise InputError("--gap goes with --generate: a graph file has its own means")
         found = simulation.read_graph(graph, decision)
     else:
-        found = simulation.generate(generate or "", decision, gap, maximize)
+        found = simulation.generate(generate or "", decision, 0.5 if gap is None else gap, maximize)
     return simulation.structured(found.decision, found.means, maximize=maximize, name=found.name)
 
 

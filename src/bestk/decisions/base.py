@@ -16,6 +16,7 @@ class Structure(NamedTuple):
     """What a compiled oracle reads (`kernels/oracles.py`): its code, its table, its nodes."""
 
     code: int
+    n_arms: int
     table: IntArray
     n_nodes: int = 1  # groups of a partition, nodes of a graph
     source: int = 0
@@ -111,7 +112,7 @@ class CompiledOracle(PythonOracle):
         from bestk.kernels import oracles
 
         shape = self.structure
-        n_arms = shape.table.shape[1]
+        n_arms = shape.n_arms
         values = read_weights(weights, n_arms)
         if self.ceiling < math.inf:
             values = np.minimum(values, self.ceiling)
@@ -147,4 +148,7 @@ def require_choice(decision: DecisionClass) -> None:
     """
     answer = decision.best(np.zeros(decision.n_arms))
     if np.array_equal(decision.best(np.where(answer, -1.0, 1.0)), answer):
-        raise InputError(f"the {decision.kind} class was refused: it has one feasible set only")
+        raise InputError(
+            f"the {decision.kind} class was refused: it has one feasible set only"
+            " (or its oracle does not maximise)"
+        )

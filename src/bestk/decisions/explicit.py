@@ -51,16 +51,19 @@ class ExplicitSets(CompiledOracle):
 
     @cached_property
     def structure(self) -> Structure:
-        """One row a set."""
-        table = np.zeros((len(self.sets), self.n_arms), np.int64)
-        for row, members in zip(table, self.sets, strict=True):
-            row[list(members)] = 1
-        return Structure(EXPLICIT, table)
+        """A row a set: its size, then its arms."""
+        sets = [tuple(members) for members in self.sets]
+        table = np.zeros((len(sets), 1 + max(len(members) for members in sets)), np.int64)
+        for row, members in zip(table, sets, strict=True):
+            row[: 1 + len(members)] = (len(members), *members)
+        return Structure(EXPLICIT, self.n_arms, table)
 
     @cached_property
     def width(self) -> int:
         """The largest symmetric difference of two sets."""
-        table = self.structure.table.astype(np.float64)
+        table = np.zeros((len(self.sets), self.n_arms))
+        for row, members in zip(table, self.sets, strict=True):
+            row[list(members)] = 1.0
         sizes = table.sum(axis=1)
         # |A| + |B| - 2 |A and B|, row by row: all pairs at once may not fit into memory
         return int(

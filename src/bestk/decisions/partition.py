@@ -77,7 +77,7 @@ class PartitionMatroid(CompiledOracle):
         table = np.zeros((2, self.n_arms), np.int64)
         table[0] = [numbers[group] for group in self.groups]
         table[1, : len(numbers)] = list(self._capacities.values())
-        return Structure(PARTITION, table, n_nodes=len(numbers))
+        return Structure(PARTITION, self.n_arms, table, n_nodes=len(numbers))
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready form; capacities as pairs, for JSON has texts as keys only."""

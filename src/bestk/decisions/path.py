@@ -80,7 +80,7 @@ class Path(EdgeArms, CompiledOracle):
         table[:2] = [[numbers[edge[end]] for edge in self.edges] for end in (0, 1)]
         table[2] = np.argsort(table[0], kind="stable") if code == DAG else not self.directed
         return Structure(
-            code, table, len(numbers), numbers[self.source], numbers[self.target]
+            code, self.n_arms, table, len(numbers), numbers[self.source], numbers[self.target]
         )  # fmt: skip
 
     def _is_reachable(self) -> bool:

@@ -40,7 +40,7 @@ class SpanningTree(EdgeArms, CompiledOracle):
         """The ends of every edge."""
         numbers = number(node for edge in self.edges for node in edge)
         table = np.array([[numbers[edge[end]] for edge in self.edges] for end in (0, 1)], np.int64)
-        return Structure(FOREST, table, n_nodes=len(numbers))
+        return Structure(FOREST, self.n_arms, table, n_nodes=len(numbers))
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready form."""

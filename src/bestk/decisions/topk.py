@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bestk.decisions.base import CompiledOracle, Structure
+from bestk.decisions.base import CompiledOracle, Structure, read_weights
 from bestk.decisions.labels import integer
 from bestk.errors import InputError
 from bestk.kernels.types import PARTITION, BoolArray, FloatArray
@@ -45,12 +45,13 @@ class TopK(CompiledOracle):
         """A partition with one group."""
         table = np.zeros((2, self.n_arms), np.int64)
         table[1, 0] = self.k
-        return Structure(PARTITION, table)
+        return Structure(PARTITION, self.n_arms, table)
 
     def best(self, weights: FloatArray) -> BoolArray:
         """The first k arms in the order weight descending, index ascending."""
         chosen = np.zeros(self.n_arms, np.bool_)
-        chosen[np.argsort(-weights, kind="stable")[: self.k]] = True
+        values = read_weights(weights, self.n_arms)
+        chosen[np.argsort(-values, kind="stable")[: self.k]] = True
         return chosen
 
     def to_dict(self) -> dict[str, Any]:

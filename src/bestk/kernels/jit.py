@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -48,26 +49,26 @@ def cache_directory() -> Path:
         directory = _base() / name
         fresh = not directory.exists()
         directory.mkdir(parents=True, exist_ok=True)
-        if not os.access(directory, os.W_OK):
-            raise PermissionError
+        os.utime(directory)  # in use: shows in `_drop_old`, and that the folder is ours to write
     except (OSError, RuntimeError):  # no home, a read-only disk
-        return Path(tempfile.gettempdir()) / f"bestk-{os.getuid()}" / name
+        return Path(tempfile.mkdtemp(prefix="bestk-")) / name  # nobody else can have put code there
     if fresh:
         _drop_old(directory)
     return directory
 
 
 def _drop_old(current: Path) -> None:
-    """Remove the kernels of versions that nobody has used for KEEP_DAYS."""
+    """Remove the kernels of versions that nobody has started for KEEP_DAYS."""
     for other in current.parent.glob("kernels-*"):
-        if other != current and other.stat().st_mtime < time.time() - KEEP_DAYS * 86400:
-            shutil.rmtree(other, ignore_errors=True)
+        with suppress(OSError):  # another process may be at it too
+            if other != current and other.stat().st_mtime < time.time() - KEEP_DAYS * 86400:
+                shutil.rmtree(other, ignore_errors=True)
 
 
 _CACHE = str(cache_directory())
 _CONFIG: Any = numba.config
 
-# Kernels allocate nothing, so arrays need no reference counts (_nrt), and a State is a dozen arrays
+# Kernels allocate nothing, so arrays need no reference counts (_nrt), and a State is many arrays
 # wide, so that a call costs more than its work (forceinline): together 6 times as fast.
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
 

@@ -6,7 +6,7 @@ from bestk.kernels import rng, step
 from bestk.kernels.jit import entry, kernel
 from bestk.kernels.types import CPE, TOTAL, BoolArray, FloatArray, IntArray, Spec, State
 
-POLL = 1 << 14  # rounds between two looks at the cancel flag
+POLL = 1 << 14  # samples between two looks at the cancel flag
 
 
 @entry
@@ -21,20 +21,20 @@ def play(
     out: IntArray,
     cancel: IntArray,
 ) -> bool:
-    """One run from scratch; False if it was cut off at `max_samples` (or cancelled)."""
+    """One run from scratch; False if it reached `max_samples` (or was cancelled)."""
     step.reset(state, run)
-    rounds = 0
-    while True:
+    poll = POLL
+    while state.clock[TOTAL] < max_samples:
         n = step.ask(state, spec, out)
         if n == 0:
             return True
-        rounds += 1
-        if rounds % POLL == 0 and cancel[0] != 0:
-            return False
-        for j in range(n):
-            if state.clock[TOTAL] >= max_samples:
-                return False
+        for j in range(min(n, max_samples - state.clock[TOTAL])):
             sample(state, spec, source, means, sigma, run, out[j])
+        if state.clock[TOTAL] >= poll:
+            poll += POLL
+            if cancel[0] != 0:
+                return False
+    return False
 
 
 @kernel

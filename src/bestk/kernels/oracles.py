@@ -9,8 +9,9 @@ the order of the arms, so that the answer depends on the weights alone.
 | FOREST    | rows 0, 1: ends of an edge                                 | greedy (Kruskal)     |
 | DAG       | rows 0, 1: tail, head (nodes in topological order); row 2: | dynamic programming  |
 |           | arms in the order of their tails                           |                      |
-| ROADS     | rows 0, 1: tail, head; row 2: is the edge two-way?         | Dijkstra, weights <= 0 |
-| EXPLICIT  | a row of zeros and ones for each set                       | one by one           |
+| ROADS     | rows 0, 1: tail, head; row 2: is the edge two-way?         | label correction,    |
+|           |                                                            | weights <= 0         |
+| EXPLICIT  | a row for each set: its size, then its arms                | one by one           |
 """
 
 from __future__ import annotations
@@ -119,41 +120,71 @@ def longest_path(
 
 
 @kernel
+def _by_distance(table: IntArray, value: FloatArray, order: IntArray) -> None:
+    """Put arms in the order of their nearer end: the next call then settles in a pass or two."""
+    for place in range(1, order.shape[0]):
+        arm = order[place]
+        near = min(value[table[0, arm]], value[table[1, arm]])
+        at = place
+        while at > 0:
+            above = order[at - 1]
+            if min(value[table[0, above]], value[table[1, above]]) <= near:
+                break
+            order[at] = above
+            at -= 1
+        order[at] = arm
+
+
+@kernel
 def cheapest_road(
     table: IntArray,
     source: int,
     target: int,
     weights: FloatArray,
+    order: IntArray,
     parent: IntArray,
     value: FloatArray,
     out: BoolArray,
 ) -> None:
-    """The path of least cost -weights >= 0 in any graph, by Dijkstra without a heap.
+    """The path of least cost -weights >= 0 in any graph, of fewest edges among those.
 
-    `parent` has a second half that marks finished nodes. Ties go to the node, then the edge, of
-    lowest number.
+    Labels are corrected pass by pass until none changes (Bellman 1958), in the order in which the
+    last call found the nodes. Distances do not depend on that order; the path follows tight edges
+    only, each to a node one edge nearer, and of several the one of lowest number. `parent` has a
+    second half, the number of edges to a node.
     """
     nodes = value.shape[0]
     value[:] = np.inf
     value[source] = 0.0
-    parent[:] = -1
     for _ in range(nodes):
-        near = -1
-        for node in range(nodes):
-            if parent[nodes + node] < 0 and (near < 0 or value[node] < value[near]):
-                near = node
-        parent[nodes + near] = 1
-        if near == target or value[near] == np.inf:
-            break
-        for arm in range(weights.shape[0]):
+        settled = True
+        for place in range(order.shape[0]):
+            arm = order[place]
             for way in range(1 + table[2, arm]):
                 tail, head = table[way, arm], table[1 - way, arm]
-                # a finished node keeps its edge, so that edges form a tree whatever the weights
-                if tail != near or parent[nodes + head] > 0:
-                    continue
                 if value[tail] - weights[arm] < value[head]:
                     value[head] = value[tail] - weights[arm]
-                    parent[head] = arm
+                    settled = False
+        if settled:
+            break
+    _by_distance(table, value, order)
+    parent[:] = 2 * nodes
+    parent[nodes + source] = 0
+    for _ in range(nodes):
+        settled = True
+        for place in range(order.shape[0]):
+            arm = order[place]
+            for way in range(1 + table[2, arm]):
+                tail, head = table[way, arm], table[1 - way, arm]
+                if value[tail] < np.inf and value[tail] - weights[arm] == value[head]:
+                    edges = parent[nodes + tail] + 1
+                    if edges < parent[nodes + head]:
+                        parent[nodes + head], parent[head] = edges, arm
+                        settled = False
+                    elif edges == parent[nodes + head] and arm < parent[head]:
+                        parent[head] = arm
+        if settled:
+            break
     out[:] = False
     node = target
     while node != source:
@@ -168,13 +199,13 @@ def best_explicit(table: IntArray, weights: FloatArray, out: BoolArray) -> None:
     record, chosen = -np.inf, 0
     for row in range(table.shape[0]):
         total = 0.0
-        for arm in range(table.shape[1]):
-            if table[row, arm] != 0:
-                total += weights[arm]
+        for place in range(1, 1 + table[row, 0]):
+            total += weights[table[row, place]]
         if total > record:
             record, chosen = total, row
-    for arm in range(table.shape[1]):
-        out[arm] = table[chosen, arm] != 0
+    out[:] = False
+    for place in range(1, 1 + table[chosen, 0]):
+        out[table[chosen, place]] = True
 
 
 @kernel
@@ -204,6 +235,6 @@ def best(
     elif code == DAG:
         longest_path(table, source, target, weights, parent, value, out)
     elif code == ROADS:
-        cheapest_road(table, source, target, weights, parent, value, out)
+        cheapest_road(table, source, target, weights, order, parent, value, out)
     elif code == EXPLICIT:
         best_explicit(table, weights, out)

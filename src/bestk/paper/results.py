@@ -78,7 +78,11 @@ class ResultsFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.rows: dict[Key, Row] = {}
-        if path.exists() and path.stat().st_size > 0:
+        try:
+            found = path.exists() and path.stat().st_size > 0
+        except OSError as error:
+            raise InputError(f"cannot read {path}: {error.strerror}") from error
+        if found:
             self._read()
         else:
             self._write(_line(HEADER))
@@ -118,6 +122,6 @@ class ResultsFile:
             raise InputError(f"cannot write {self.path}: {error.strerror}") from error
 
     def append(self, row: Row) -> None:
-        """Keep a row, on disk when this returns."""
+        """Keep a row, handed to the system when this returns."""
         self._write(_line(astuple(row)))
         self.rows[row.key] = row

@@ -7,11 +7,12 @@ oracle, and catching one that contradicts itself.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NoReturn
 
 import numpy as np
 
 from bestk.decisions import DecisionClass
-from bestk.errors import OracleError
+from bestk.errors import InputError, OracleError
 from bestk.kernels import cpe, step
 from bestk.kernels.types import (
     ASKS,
@@ -24,6 +25,7 @@ from bestk.kernels.types import (
     IntArray,
     Spec,
 )
+from bestk.rewards import Rewards
 
 
 def show_weights(weights: FloatArray) -> str:
@@ -40,8 +42,15 @@ def is_python(spec: Spec) -> bool:
 class Stepper:
     """One policy on one decision class, an observation at a time: ask, tell, answer."""
 
-    def __init__(self, decision: DecisionClass, spec: Spec, table: IntArray | None) -> None:
+    def __init__(
+        self,
+        decision: DecisionClass,
+        spec: Spec,
+        table: IntArray | None,
+        rewards: Rewards | None = None,
+    ) -> None:
         self.decision = decision
+        self.rewards = rewards  # the assumption that observations are held to, if any
         self.spec = spec
         self.state = step.new_state(spec, table)
         self.out = np.zeros(max(2, spec.n_arms), np.int64)
@@ -66,18 +75,23 @@ class Stepper:
         state, spec = self.state, self.spec
         asks = int(state.clock[ASKS])
         again = asks & (asks - 1) == 0  # asked twice the same at asks 1, 2, 4, 8, ...
+        state.other[:] = state.high  # the last M: known to be feasible
         state.high[:] = self._best(EMPIRICAL, again)
-        cpe.revise(state, spec)
+        if cpe.revise(state, spec):
+            self._fail(EMPIRICAL, state.high, state.other)
         state.other[:] = self._best(REVISED, again)
         n = cpe.choose(state, spec, self.out)
         if n < 0:
-            raise OracleError(
-                f"the oracle of the class {self.decision.kind} is not exact: of the weights"
-                f" {show_weights(state.weights[REVISED])} it returned the arms"
-                f" {np.flatnonzero(state.other).tolist()}, which weigh less than"
-                f" {np.flatnonzero(state.high).tolist()}, its own earlier answer"
-            )
+            self._fail(REVISED, state.other, state.high)
         return n
+
+    def _fail(self, row: int, found: BoolArray, known: BoolArray) -> NoReturn:
+        raise OracleError(
+            f"the oracle of the class {self.decision.kind} is not exact: of the weights"
+            f" {show_weights(self.state.weights[row])} it returned the arms"
+            f" {np.flatnonzero(found).tolist()}, which weigh less than"
+            f" {np.flatnonzero(known).tolist()}, its own earlier answer"
+        )
 
     def _best(self, row: int, again: bool) -> BoolArray:
         weights = self.state.weights[row].copy()  # the oracle's to keep or to change
@@ -94,23 +108,30 @@ class Stepper:
         return found
 
     def tell(self, arm: int, reward: float) -> None:
-        """Record one observation of what is maximised (a cost has to be negated)."""
-        step.tell(self.state, self.spec, arm, reward)
+        """Record one observation: a reward, or a cost where the problem minimises."""
+        if not 0 <= arm < self.spec.n_arms:
+            raise InputError(
+                f"arm {arm} was refused: arms are numbered 0 to {self.spec.n_arms - 1};"
+                " nothing was recorded"
+            )
+        if self.rewards is not None:
+            self.rewards.validate(reward)
+        step.tell(self.state, self.spec, arm, self.spec.sign * reward)
 
     def run(self, measure: Callable[[int], float]) -> list[int]:
-        """Sample arms with `measure` until the rule stops; the answer, lowest index first.
-
-        `measure(arm)` returns a reward, or a cost where the problem minimises.
-        """
+        """Sample arms with `measure` until the rule stops; the answer, lowest index first."""
         while arms := self.ask():
             for arm in arms:
-                self.tell(arm, self.spec.sign * measure(arm))
+                self.tell(arm, measure(arm))
         return self.answer()
 
     @property
-    def lead(self) -> float:
-        """The stopping statistic of the last ask: how much another answer could still be better."""
-        return float(self.state.widths[1])
+    def lead(self) -> float | None:
+        """The stopping statistic of the last ask: by how much another answer could still be better.
+
+        None for the policies of the K best, which compare single arms.
+        """
+        return float(self.state.widths[1]) if self.spec.family == CPE else None
 
     def answer(self) -> list[int]:
         """The current answer, lowest index first."""

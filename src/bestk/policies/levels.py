@@ -15,6 +15,8 @@ HEURISTIC_EPS = 0.0  # Section 5: "we set the parameters to eps = 0 and delta = 
 
 SPLIT, UNIFORM = "split", "uniform"
 
+LEAST_LEVEL = 1e-300  # below it log(.)/w overflows
+
 
 def check_eps(eps: float) -> None:
     """Lemma 2.1 is stated for eps in (0, 1)."""
@@ -41,6 +43,8 @@ def split_levels(levels: str, delta: float, n_arms: int, k: int) -> tuple[float,
 def check_lemma(level: float, eps: float) -> None:
     """Lemma 2.1 needs w < log(1+eps)/e for the largest level in use."""
     limit = math.log1p(eps) / math.e
+    if level < LEAST_LEVEL:
+        raise InputError(f"delta was refused: its level {level:.3g} is too small to compute with")
     if level >= limit:
         raise InputError(
             f"the faithful variant was refused: its largest level {level:.3g} is not below"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bestk.errors import InputError
-from bestk.hardness import kl_bernoulli, t_star
+from bestk.hardness import kl_of_error, t_star
 from bestk.paper.panels import NU, PANELS, SIGMA, Panel
 from bestk.paper.results import Row, Rows
 from bestk.policies import CATALOGUE
@@ -57,7 +57,7 @@ def lower_bound(panel: Panel, arms: int) -> float:
     """kl(nu, 1-nu) T* of a panel's instance."""
     instance = panel.make(arms)
     value, _ = t_star(instance.means, instance.size, SIGMA)
-    return kl_bernoulli(NU, 1.0 - NU) * value
+    return kl_of_error(NU) * value
 
 
 def _draw_panel(axes: Axes, panel: Panel, rows: Sequence[Row]) -> None:
@@ -66,15 +66,16 @@ def _draw_panel(axes: Axes, panel: Panel, rows: Sequence[Row]) -> None:
         if not own:
             continue
         colour, marker = STYLES[policy]
-        hollow = policy == "lil-lucb"  # coincides with lucb++ at K=N/2: keep both visible
+        # lil-lucb, lucb++ and lil-rand-lucb nearly coincide at K=N/2: keep all of them visible
+        size = {"lil-lucb": 10.0, "lucb++": 7.5}.get(policy, 4.0)
         axes.errorbar(
             [row.arms for row in own],
             [row.mean / row.arms for row in own],
             yerr=[Z95 * row.sem / row.arms for row in own],
             color=colour,
             marker=marker,
-            markersize=7 if hollow else 4.5,
-            markerfacecolor="none" if hollow else colour,
+            markersize=size,
+            markerfacecolor="none" if size > 4.0 else colour,
             linewidth=2.2 if policy == "lil-rand-lucb" else 1.3,
             zorder=4 if policy == "lil-rand-lucb" else 3,
             capsize=2,

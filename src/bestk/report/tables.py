@@ -25,6 +25,8 @@ def policies() -> Table:
             f"{p.name}={p.default}" + (f" ({' | '.join(p.choices)})" if p.choices else "")
             for p in policy.parameters
         ]
+        if policy.combinatorial:
+            settings.append("any decision class")
         if policy.single:
             settings.append("K = 1 only")
         if not policy.slack:

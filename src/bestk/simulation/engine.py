@@ -32,7 +32,7 @@ from bestk.policies import Configured
 from bestk.policies.combinatorial import Stepper, is_python
 from bestk.problem import Problem
 from bestk.rewards import Bernoulli, Gaussian, Rewards
-from bestk.simulation.instances import Instance, make_instance, structured
+from bestk.simulation.instances import TIE, Instance, make_instance, structured
 from bestk.simulation.records import SimulationResult
 
 MAX_SAMPLES = 10**9  # per run
@@ -118,9 +118,9 @@ class _Batch:
             stepper.reset(run)
             begun = step.ask_means(state, spec, out)
             while stepper.finish(begun):
+                begun = loop.turn(state, spec, self.source, means, self.sigma, run, out)
                 if state.clock[TOTAL] >= self.max_samples or self.cancel[0]:
                     break
-                begun = loop.turn(state, spec, self.source, means, self.sigma, run, out)
             else:
                 self.finished[run] = True
                 self.right[run] = loop.score(
@@ -154,7 +154,7 @@ def _load_kernels(python_oracle: bool) -> None:
         decision = Oracle(2, lambda weights: np.arange(2) == weights.argmax())
     instance = structured(decision, [1.0, 0.0])
     problem = Problem(decision)
-    _Batch.of(problem.configure(0), instance, problem.rewards, 1, 3).play(range(1))
+    _Batch.of(problem.configure(0), instance, problem.rewards, 1, 10**5).play(range(1))
 
 
 def _acceptable(instance: Instance, epsilon: float) -> BoolArray:
@@ -168,18 +168,20 @@ def _acceptable(instance: Instance, epsilon: float) -> BoolArray:
 
 
 def _check(instance: Instance, problem: Problem, runs: int, jobs: int, cap: int | None) -> None:
-    if runs < 1:
-        raise InputError(f"runs={runs} was refused: it must be at least 1")
-    if jobs < 1:
-        raise InputError(f"jobs={jobs} was refused: it must be at least 1")
-    if cap is not None and cap < 1:
-        raise InputError(f"max_samples={cap} was refused: it must be at least 1")
+    for name, value in (("runs", runs), ("jobs", jobs), ("max_samples", cap)):
+        if value is not None and not (isinstance(value, int) and 1 <= value < 1 << 63):
+            raise InputError(f"{name}={value} was refused: it must be an integer of at least 1")
+    if np.any(instance.values > instance.decision.ceiling):
+        value = instance.means[np.argmax(instance.values)]
+        raise InputError(
+            f"mean {value} was refused: in a graph with cycles costs must not be negative"
+        )
     outside = (instance.means < 0) | (instance.means > 1)
     if isinstance(problem.rewards, Bernoulli) and np.any(outside):
         value = instance.means[np.flatnonzero(outside)[0]]
         raise InputError(f"mean {value} was refused: Bernoulli means lie in [0, 1]")
     if instance.tied and problem.epsilon == 0:
-        tie = "another answer is exactly as good as the best"
+        tie = f"another answer is as good as the best (to {TIE:g})"
         if instance.k is not None:
             both = instance.threshold if instance.maximize else -instance.threshold
             tie = f"the K-th and the next mean are both {both:g}"
@@ -201,8 +203,10 @@ def _make(
     maximize: bool,
 ) -> Instance:
     if decision is not None:
-        if k is not None or isinstance(instance, str):
-            raise InputError("a decision class goes with a sequence of means, and without k")
+        if isinstance(instance, str) or any(value is not None for value in (arms, k, alpha)):
+            raise InputError(
+                "a decision class goes with a sequence of means, and without arms, k or alpha"
+            )
         return structured(decision, instance, maximize=maximize)
     if k is None:
         raise InputError("k is missing: how many of the arms shall be found?")
@@ -243,6 +247,8 @@ def simulate(
     """
     if not isinstance(instance, Instance):
         instance = _make(instance, arms, k, alpha, decision, maximize)
+    elif any(value is not None for value in (arms, k, alpha, decision)) or not maximize:
+        raise InputError("an Instance has its own arms, k, alpha, decision and direction")
     problem = Problem(
         instance.decision,
         rewards if rewards is not None else Gaussian(),
@@ -260,7 +266,8 @@ def simulate(
     _load_kernels(is_python(configured.spec))
     batch = _Batch.of(configured, instance, problem.rewards, runs, cap)
     started = time.perf_counter()
-    batch.play_all(jobs, progress)
+    # threads gain nothing around a Python oracle, and a user's need not be safe in them
+    batch.play_all(1 if is_python(configured.spec) else jobs, progress)
     seconds = time.perf_counter() - started
     return SimulationResult(
         instance=instance,

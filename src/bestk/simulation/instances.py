@@ -67,7 +67,8 @@ class Instance:
         if isinstance(self.decision, TopK):
             return int(np.sum(self.values >= self.threshold)) > self.decision.k
         size = TIE * (1.0 + float(np.abs(self.values).max()))
-        rival = self.decision.best(self.values - size * self.optimum)
+        # a rival within rounding gains by leaving arms of the best set out, or by taking others in
+        rival = self.decision.best(self.values + size * np.where(self.optimum, -1.0, 1.0))
         return not np.array_equal(rival, self.optimum)
 
 
@@ -145,6 +146,8 @@ def make_instance(
         if means is None:
             raise InputError("instance 'means' needs the means themselves")
         values = _own_means(means)
+        if alpha is not None:
+            raise InputError(f"alpha={alpha} was refused: means of your own have none")
         if arms is not None and arms != len(values):
             raise InputError(f"arms={arms} was refused: there are {len(values)} means")
         return Instance(name, None, values, TopK(len(values), parse_k(k, len(values))), maximize)
@@ -172,7 +175,7 @@ def read_means(text: str) -> list[float]:
         from_file = False
     if from_file:
         try:
-            lines = path.read_text(encoding="utf-8").splitlines()
+            lines = path.read_text(encoding="utf-8-sig").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"cannot read means from {path}: {error}") from error
         entries = [(f"{path}, line {n}", line) for n, line in enumerate(lines, 1) if line.strip()]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bestk.combinatorial import combinatorial_difficulty
-from bestk.hardness import kl_bernoulli, t_star
+from bestk.hardness import kl_of_error, t_star
 from bestk.kernels.types import BoolArray, FloatArray, IntArray
 from bestk.problem import Problem
 from bestk.rewards import Bernoulli
@@ -98,9 +98,11 @@ class SimulationResult:
                 sigma=problem.rewards.sigma,
                 max_calls=MOST_CALLS,
             )
-            return hard.lower_bound
-        value, _ = t_star(instance.values, instance.k, problem.rewards.sigma)
-        return kl_bernoulli(nu, 1.0 - nu) * value
+            bound = hard.lower_bound
+        else:
+            value, _ = t_star(instance.values, instance.k, problem.rewards.sigma)
+            bound = kl_of_error(nu) * value
+        return bound if math.isfinite(bound) else None
 
     def to_dict(self) -> dict[str, Any]:
         """What `bestk simulate --json` prints: finite numbers and nulls only."""

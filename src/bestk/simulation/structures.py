@@ -107,7 +107,7 @@ def read_graph(path: Path, decision: str) -> Structured:
         return _build(path, decision, _csv_graph(path, text, decision))
     try:
         data = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not JSON: {error}") from None
     if not isinstance(data, dict):
         raise InputError(f"{path}: expected a JSON object, got {_short(data)}")
@@ -315,6 +315,8 @@ def generate(text: str, decision: str, gap: float, maximize: bool) -> Structured
     if not (math.isfinite(gap) and 0.5 + gap > 0.5 and 0.5 - gap < 0.5):
         raise InputError(f"gap={gap} was refused: it must be positive, and not lost in 1/2 + gap")
     edges, route = _DRAW[shape](a, b)
+    if not edges:
+        raise InputError(f"'{text}' was refused: it has no edges")
     built: DecisionClass
     if decision == "spanning-tree":
         built = decisions.SpanningTree(edges)
