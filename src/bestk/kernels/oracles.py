@@ -136,6 +136,25 @@ def _by_distance(table: IntArray, value: FloatArray, order: IntArray) -> None:
 
 
 @kernel
+def _arrive(parent: IntArray, nodes: int, arm: int, tail: int, head: int) -> bool:
+    """Count the edges to `head` by way of an arm; False if another pass is needed.
+
+    Arms come in the order of their tails, so that only edges between equally distant nodes can be
+    met before their tail is counted, or before it is counted right.
+    """
+    edges = parent[nodes + tail] + 1
+    if edges > 2 * nodes:
+        return False
+    if edges < parent[nodes + head]:
+        first = parent[nodes + head] == 2 * nodes
+        parent[nodes + head], parent[head] = edges, arm
+        return first
+    if edges == parent[nodes + head] and arm < parent[head]:
+        parent[head] = arm
+    return True
+
+
+@kernel
 def cheapest_road(
     table: IntArray,
     source: int,
@@ -156,35 +175,33 @@ def cheapest_road(
     nodes = value.shape[0]
     value[:] = np.inf
     value[source] = 0.0
-    for _ in range(nodes):
+    settled = False
+    while not settled:
         settled = True
         for place in range(order.shape[0]):
             arm = order[place]
-            for way in range(1 + table[2, arm]):
-                tail, head = table[way, arm], table[1 - way, arm]
-                if value[tail] - weights[arm] < value[head]:
-                    value[head] = value[tail] - weights[arm]
-                    settled = False
-        if settled:
-            break
+            a, b, cost = table[0, arm], table[1, arm], max(-weights[arm], 0.0)
+            if value[a] + cost < value[b]:
+                value[b] = value[a] + cost
+                settled = False
+            elif table[2, arm] != 0 and value[b] + cost < value[a]:
+                value[a] = value[b] + cost
+                settled = False
     _by_distance(table, value, order)
     parent[:] = 2 * nodes
     parent[nodes + source] = 0
-    for _ in range(nodes):
+    settled = False
+    while not settled:
         settled = True
         for place in range(order.shape[0]):
             arm = order[place]
-            for way in range(1 + table[2, arm]):
-                tail, head = table[way, arm], table[1 - way, arm]
-                if value[tail] < np.inf and value[tail] - weights[arm] == value[head]:
-                    edges = parent[nodes + tail] + 1
-                    if edges < parent[nodes + head]:
-                        parent[nodes + head], parent[head] = edges, arm
-                        settled = False
-                    elif edges == parent[nodes + head] and arm < parent[head]:
-                        parent[head] = arm
-        if settled:
-            break
+            a, b, cost = table[0, arm], table[1, arm], max(-weights[arm], 0.0)
+            if table[2, arm] != 0 and value[b] < value[a]:
+                a, b = b, a
+            if value[a] < np.inf and value[a] + cost == value[b]:
+                settled &= _arrive(parent, nodes, arm, a, b)
+                if cost == 0.0 and table[2, arm] != 0:
+                    settled &= _arrive(parent, nodes, arm, b, a)
     out[:] = False
     node = target
     while node != source:
