@@ -164,6 +164,10 @@ def test_the_lower_bound_is_the_closed_form_on_1_sparse():
         ({"jobs": 0}, "at least 1"),
         ({"max_samples": 0}, "at least 1"),
         ({"seed": -1}, "seed"),
+        ({"seed": 1.5}, "seed"),
+        ({"runs": 2.5}, "integer"),
+        ({"delta": "a"}, "delta"),
+        ({"epsilon": float("inf")}, "slack"),
         ({"alpha": 0.3}, "has none"),
     ],
 )

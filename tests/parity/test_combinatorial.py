@@ -8,7 +8,11 @@ must be among those that Algorithm 3 leaves open.
 
 from __future__ import annotations
 
+import json
+import os
 import random
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -397,3 +401,38 @@ def test_on_the_k_largest_the_two_pseudocodes_agree_as_well(case):
 
     assert play(problem, 0, (one, two), watch)
     assert one.answer() == two.answer() == [1, 4]
+
+
+# --- compiled and interpreted ---------------------------------------------------------------------
+
+
+def journal() -> list:
+    """Every decision of an instance of each class, and the weights they rest on, digit by digit."""
+    dice, pages = random.Random(8), []
+    for kind in CLASSES:
+        for case in CASES:
+            problem = replace(some(dice, kind), cap=40)
+            kernel, decisions = stepper_of(case, problem), []
+            kernel.reset(3)
+            play(problem, 3, (kernel,), decisions.append)
+            weights = [x.hex() for x in kernel.state.weights.flat]
+            pages.append([kind, name(case), decisions, kernel.answer(), weights])
+    return pages
+
+
+def test_interpreted_kernels_decide_like_compiled_ones():
+    printed = subprocess.run(
+        [sys.executable, "-W", "error", __file__],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert printed.returncode == 0, printed.stderr
+    for compiled, interpreted in zip(journal(), json.loads(printed.stdout), strict=True):
+        assert compiled == interpreted
+
+
+if __name__ == "__main__":
+    assert not hasattr(step.ask, "py_func"), "this script is for interpreted kernels"
+    json.dump(journal(), sys.stdout)

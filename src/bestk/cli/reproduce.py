@@ -22,13 +22,13 @@ def reproduce(
     panels: Annotated[
         str | None,
         typer.Option(
-            help="Only these: fig1a to fig1h, fig2a to fig2f, cpe.  [default: the paper's 14]"
+            help="Only these: fig1a to fig1h, fig2a to fig2f, cpe.", show_default="the paper's 14"
         ),
     ] = None,
     runs: Annotated[
-        int | None, typer.Option(help="Runs a point.  [default: 200, quick: 20]")
+        int | None, typer.Option(help="Runs a point.", show_default="200, quick: 20")
     ] = None,
-    jobs: Annotated[int | None, typer.Option(help="Threads.  [default: all cores]")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Threads.", show_default="all cores")] = None,
 ) -> None:
     """Reproduce Figures 1 and 2 of the paper and test its claims.
 

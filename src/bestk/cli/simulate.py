@@ -38,7 +38,7 @@ def simulate(
     ] = None,
     gap: Annotated[
         float | None,
-        typer.Option(help="Advantage of the best parts, with --generate.  [default: 0.5]"),
+        typer.Option(help="Advantage of the best parts, with --generate.", show_default="0.5"),
     ] = None,
     minimize: Annotated[
         bool, typer.Option("--minimize", help="Rewards are costs: find the smallest.")
@@ -46,8 +46,8 @@ def simulate(
     policy: Annotated[
         str | None,
         typer.Option(
-            help="Which policy (`bestk policies` lists them).  [default: lil-rand-lucb; lil-clucb"
-            " for other decisions than top-k]"
+            help="Which policy (`bestk policies` lists them).",
+            show_default="lil-rand-lucb; lil-clucb for other decisions than top-k",
         ),
     ] = None,
     variant: Annotated[
@@ -71,14 +71,15 @@ def simulate(
     ] = 0.0,
     rewards: Annotated[str, typer.Option(help="gaussian or bernoulli.")] = "gaussian",
     sigma: Annotated[
-        float | None, typer.Option(help="Standard deviation of the rewards.  [default: 0.5]")
+        float | None, typer.Option(help="Standard deviation of the rewards.", show_default="0.5")
     ] = None,
     max_samples: Annotated[
         int | None,
-        typer.Option(help="Cut a run off here: it is then unfinished.  [default: 10^9]"),
+        typer.Option(help="Cut a run off here: it is then unfinished.", show_default="10^9"),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option(help="Threads; results do not depend on it.  [default: all cores]")
+        int | None,
+        typer.Option(help="Threads; results do not depend on it.", show_default="all cores"),
     ] = None,
     param: Annotated[
         list[str] | None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 from bestk.decisions import DecisionClass, TopK
@@ -100,9 +101,9 @@ def _lil_ucb(variant: str | None, nu: float, n_arms: int, eps: float) -> tuple[f
 
 
 def _check(policy: Policy, decision: DecisionClass, delta: float, epsilon: float) -> None:
-    if not 0.0 < delta < 1.0:
+    if not (isinstance(delta, Real) and 0.0 < delta < 1.0):
         raise InputError(f"delta={delta} was refused: the wanted error must lie in (0, 1)")
-    if not (math.isfinite(epsilon) and epsilon >= 0.0):
+    if not (isinstance(epsilon, Real) and 0.0 <= epsilon < math.inf):
         raise InputError(f"epsilon={epsilon} was refused: the slack must be 0 or a positive number")
     if epsilon > 0.0 and not policy.slack:
         raise InputError(
@@ -147,7 +148,7 @@ def configure(
             "maximising was refused: a path through a graph with cycles can only be minimised,"
             " with costs that are not negative"
         )
-    if not 0 <= seed < 1 << 63:
+    if not (isinstance(seed, Integral) and 0 <= seed < 1 << 63):
         raise InputError(f"seed {seed} was refused: it must be an integer from 0 to 2^63 - 1")
     n_arms, k = decision.n_arms, decision.k if isinstance(decision, TopK) else 0
     family = policy.family if k and not generalised else t.CPE

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -169,7 +170,7 @@ def _acceptable(instance: Instance, epsilon: float) -> BoolArray:
 
 def _check(instance: Instance, problem: Problem, runs: int, jobs: int, cap: int | None) -> None:
     for name, value in (("runs", runs), ("jobs", jobs), ("max_samples", cap)):
-        if value is not None and not (isinstance(value, int) and 1 <= value < 1 << 63):
+        if value is not None and not (isinstance(value, Integral) and 1 <= value < 1 << 63):
             raise InputError(f"{name}={value} was refused: it must be an integer of at least 1")
     if np.any(instance.values > instance.decision.ceiling):
         value = instance.means[np.argmax(instance.values)]
