@@ -11,7 +11,14 @@ from bestk.rewards import make_rewards
 
 
 @pytest.mark.parametrize(
-    "rewards", [bestk.Gaussian(0.3), bestk.SubGaussian(2.0), bestk.Bernoulli()]
+    "rewards",
+    [
+        bestk.Gaussian(0.3),
+        bestk.SubGaussian(2.0),
+        bestk.Bernoulli(),
+        bestk.Ratings((1, 2, 5)),
+        bestk.Bounded(-1.0, 3.0),
+    ],
 )
 def test_a_problem_survives_a_round_trip_through_json(rewards):
     problem = Problem(
@@ -24,7 +31,7 @@ def test_a_problem_that_cannot_run_cannot_be_built():
     with pytest.raises(InputError, match="K must be 1"):
         Problem(bestk.TopK(20, 3), policy="lil-ucb")
     with pytest.raises(InputError, match="not a problem"):
-        Problem.from_dict({"decision": {}})
+        Problem.from_dict({"policy": "lucb"})
 
 
 @pytest.mark.parametrize("sigma", [0.0, -1.0, float("nan"), float("inf")])

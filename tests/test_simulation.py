@@ -160,6 +160,7 @@ def test_the_lower_bound_is_the_closed_form_on_1_sparse():
         ({"params": {"rule": "randomly"}}, "did you mean 'random'"),
         ({"params": {"eps": 0.1}}, "heuristic variant is eps = 0"),
         ({"variant": "faithful", "params": {"eps": "x"}}, "expects a number"),
+        ({"rewards": bestk.Bounded()}, "how to draw"),
         ({"runs": 0}, "at least 1"),
         ({"jobs": 0}, "at least 1"),
         ({"max_samples": 0}, "at least 1"),

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bestk.combinatorial import CombinatorialDifficulty as CombinatorialDifficulty
     from bestk.combinatorial import combinatorial_difficulty as combinatorial_difficulty
+    from bestk.confidence import ConfidenceSequence as ConfidenceSequence
+    from bestk.confidence import confidence_sequence as confidence_sequence
     from bestk.decisions import BinaryProgram as BinaryProgram
     from bestk.decisions import BipartiteMatching as BipartiteMatching
     from bestk.decisions import ExplicitSets as ExplicitSets
@@ -27,7 +29,9 @@ if TYPE_CHECKING:
     from bestk.policies import CATALOGUE as CATALOGUE
     from bestk.problem import Problem as Problem
     from bestk.rewards import Bernoulli as Bernoulli
+    from bestk.rewards import Bounded as Bounded
     from bestk.rewards import Gaussian as Gaussian
+    from bestk.rewards import Ratings as Ratings
     from bestk.rewards import SubGaussian as SubGaussian
     from bestk.simulation import Instance as Instance
     from bestk.simulation import SimulationResult as SimulationResult
@@ -49,6 +53,10 @@ _HOMES = {
     "combinatorial_difficulty": "combinatorial",
     "structured": "simulation",
     "OracleError": "errors",
+    "Bounded": "rewards",
+    "Ratings": "rewards",
+    "ConfidenceSequence": "confidence",
+    "confidence_sequence": "confidence",
     "TopK": "decisions",
     "Difficulty": "hardness",
     "difficulty": "hardness",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bestk.decisions import DecisionClass, decision_from_dict
 from bestk.errors import InputError
 from bestk.policies import Configured, configure, default_policy
-from bestk.rewards import Gaussian, Rewards, make_rewards
+from bestk.rewards import Gaussian, Rewards, rewards_from_dict
 
 if TYPE_CHECKING:
     from bestk.policies.combinatorial import Stepper
@@ -63,7 +63,7 @@ class Problem:
         """A JSON-ready form; `from_dict` reads it back."""
         return {
             "decision": self.decision.to_dict(),
-            "rewards": {"family": self.rewards.name, "sigma": self.rewards.sigma},
+            "rewards": self.rewards.to_dict(),
             "delta": self.delta,
             "epsilon": self.epsilon,
             "policy": self.policy,
@@ -76,10 +76,9 @@ class Problem:
     def from_dict(cls, data: Mapping[str, Any]) -> Problem:
         """Read what `to_dict` wrote."""
         try:
-            rewards = data["rewards"]
             return cls(
                 decision_from_dict(data["decision"]),
-                make_rewards(rewards["family"], rewards["sigma"]),
+                rewards_from_dict(data["rewards"]),
                 data["delta"],
                 data["epsilon"],
                 data["policy"],

@@ -1,14 +1,18 @@
 """Reward assumptions: what a policy may take for granted about an observation.
 
-The assumption decides which bounds are valid. All three here are sub-Gaussian with a sigma known in
-advance, which is what Lemma 2.1 and the Hoeffding radii of LUCB, CLUCB and UGapE need.
+The assumption decides which bounds are valid. All of them are sub-Gaussian with a sigma known in
+advance, which is what Lemma 2.1 and the Hoeffding radii of LUCB, CLUCB and UGapE need. Each also
+gives evidence of its own (docs/evidence.md), sharper the more it assumes. A reward that contradicts
+the assumption is refused, never clipped.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from bestk.errors import InputError, UnknownName
 
@@ -18,14 +22,34 @@ def _check_sigma(sigma: float) -> None:
         raise InputError(f"sigma {sigma} was refused: it must be a positive, finite number")
 
 
+def _is_finite(value: object) -> bool:
+    try:
+        return math.isfinite(value)  # type: ignore[arg-type]  # what is no number raises
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
 def _check_finite(reward: float) -> None:
-    if not math.isfinite(reward):
-        raise InputError(f"reward {reward} was refused: rewards must be finite")
+    if not _is_finite(reward):
+        raise InputError(f"reward {reward!r} was refused: rewards must be finite numbers")
+
+
+class _Family:
+    """What all assumptions share."""
+
+    name: ClassVar[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready form; `rewards_from_dict` reads it back."""
+        return {"family": self.name, **vars(self)}
 
 
 @dataclass(frozen=True)
-class Gaussian:
-    """Normal rewards with unknown mean and a known standard deviation."""
+class Gaussian(_Family):
+    """Normal rewards with unknown mean and a known standard deviation.
+
+    Evidence: the one-sided normal mixture.
+    """
 
     sigma: float = 0.5  # the paper's experiments: variance 1/4 (Section 5)
     name: ClassVar[str] = "gaussian"
@@ -39,11 +63,12 @@ class Gaussian:
 
 
 @dataclass(frozen=True)
-class SubGaussian:
+class SubGaussian(_Family):
     """Any rewards with E exp(s (X - mu)) <= exp(s^2 sigma^2 / 2), sigma known in advance.
 
     Rewards in [a, b] qualify with sigma = (b - a)/2 (Hoeffding's lemma). A sample standard
     deviation does not. Simulations draw normal rewards, the extreme case of the assumption.
+    Evidence: the one-sided normal mixture.
     """
 
     sigma: float = 0.5
@@ -58,10 +83,15 @@ class SubGaussian:
 
 
 @dataclass(frozen=True)
-class Bernoulli:
-    """Rewards that are 0 or 1; sub-Gaussian with sigma = 1/2 by Hoeffding's lemma."""
+class Bernoulli(_Family):
+    """Rewards that are 0 or 1; sub-Gaussian with sigma = 1/2 by Hoeffding's lemma.
+
+    Evidence: the Beta(1/2, 1/2) mixture, the sharpest of all for such rewards.
+    """
 
     name: ClassVar[str] = "bernoulli"
+    low: ClassVar[float] = 0.0
+    high: ClassVar[float] = 1.0
 
     @property
     def sigma(self) -> float:
@@ -70,23 +100,138 @@ class Bernoulli:
 
     def validate(self, reward: float) -> None:
         """Refuse a reward that this assumption rules out."""
-        if reward not in (0, 1):
-            raise InputError(f"reward {reward} was refused: Bernoulli rewards are 0 or 1")
+        if not (_is_finite(reward) and reward in (0, 1)):
+            raise InputError(f"reward {reward!r} was refused: Bernoulli rewards are 0 or 1")
 
 
-Rewards = Gaussian | SubGaussian | Bernoulli
-FAMILIES: dict[str, type[Gaussian] | type[SubGaussian] | type[Bernoulli]] = {
-    family.name: family for family in (Gaussian, SubGaussian, Bernoulli)
+@dataclass(frozen=True)
+class Ratings(_Family):
+    """Rewards that take finitely many values known in advance, such as stars from 1 to 5.
+
+    Sub-Gaussian with half the range (Hoeffding's lemma). Evidence: a mixture of bets on the counts
+    of the levels; it adapts to the variance, so it beats sigma = half the range where ratings pile
+    up. `levels` is kept in ascending order; a level that never occurs costs nothing.
+    """
+
+    levels: tuple[float, ...]
+    name: ClassVar[str] = "ratings"
+
+    def __post_init__(self) -> None:
+        levels = tuple(self.levels) if isinstance(self.levels, Iterable) else (self.levels,)
+        if not all(_is_finite(level) for level in levels):
+            raise InputError(f"levels {levels} were refused: they must be finite numbers")
+        distinct = tuple(sorted({float(level) for level in levels}))
+        if len(distinct) < 2:
+            raise InputError(f"levels {levels} were refused: ratings need two different levels")
+        object.__setattr__(self, "levels", distinct)
+        _check_sigma(self.sigma)
+
+    @property
+    def low(self) -> float:
+        """The lowest level."""
+        return self.levels[0]
+
+    @property
+    def high(self) -> float:
+        """The highest level."""
+        return self.levels[-1]
+
+    @property
+    def sigma(self) -> float:
+        """Half the range."""
+        return (self.high - self.low) / 2
+
+    def validate(self, reward: float) -> None:
+        """Refuse a reward that this assumption rules out."""
+        self.index(reward)
+
+    def index(self, reward: float) -> int:
+        """The position of a reward among the levels; refuses what is not a level."""
+        if _is_finite(reward):
+            i = bisect_left(self.levels, reward)
+            if i < len(self.levels) and self.levels[i] == reward:
+                return i
+        known = ", ".join(f"{level:g}" for level in self.levels)
+        raise InputError(f"reward {reward!r} was refused: the levels are {known}")
+
+
+@dataclass(frozen=True)
+class Bounded(_Family):
+    """Any rewards between two numbers known in advance.
+
+    Sub-Gaussian with half the range (Hoeffding's lemma). Evidence: the empirical-Bernstein mixture,
+    which adapts to the variance.
+    """
+
+    low: float = 0.0
+    high: float = 1.0
+    name: ClassVar[str] = "bounded"
+
+    def __post_init__(self) -> None:
+        if not (_is_finite(self.low) and _is_finite(self.high) and self.low < self.high):
+            raise InputError(
+                f"range [{self.low}, {self.high}] was refused: low < high, both finite, is needed"
+            )
+        _check_sigma(self.sigma)
+
+    @property
+    def sigma(self) -> float:
+        """Half the range."""
+        return (self.high - self.low) / 2
+
+    def validate(self, reward: float) -> None:
+        """Refuse a reward that this assumption rules out."""
+        if not (_is_finite(reward) and self.low <= reward <= self.high):
+            raise InputError(
+                f"reward {reward!r} was refused: rewards lie in [{self.low}, {self.high}]"
+            )
+
+
+Rewards = Gaussian | SubGaussian | Bernoulli | Ratings | Bounded
+FAMILIES: dict[str, type[Rewards]] = {
+    family.name: family for family in (Gaussian, SubGaussian, Bernoulli, Ratings, Bounded)
 }
 
 
-def make_rewards(name: str, sigma: float | None = None) -> Rewards:
-    """The assumption of that name; sigma where the family has one (default 1/2)."""
+def make_rewards(
+    name: str,
+    sigma: float | None = None,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    levels: Iterable[float] | None = None,
+) -> Rewards:
+    """The assumption of that name, from the parameters that it has.
+
+    sigma for gaussian and subgaussian (default 1/2), low and high for bounded (default 0 and 1),
+    levels for ratings. The others have a sigma of their own, which may be given if it agrees.
+    """
     if name not in FAMILIES:
         raise UnknownName("reward family", name, FAMILIES)
+    if name != Bounded.name and (low is not None or high is not None):
+        raise InputError(f"low and high were refused: they belong to bounded rewards, not {name}")
+    if name != Ratings.name and levels is not None:
+        raise InputError(f"levels were refused: they belong to ratings, not to {name} rewards")
+    if name in (Gaussian.name, SubGaussian.name):
+        family = Gaussian if name == Gaussian.name else SubGaussian
+        return family() if sigma is None else family(sigma)
+    rewards: Rewards
     if name == Bernoulli.name:
-        if sigma not in (None, 0.5):
-            raise InputError(f"sigma {sigma} was refused: Bernoulli rewards have sigma 1/2")
-        return Bernoulli()
-    family = Gaussian if name == Gaussian.name else SubGaussian
-    return family() if sigma is None else family(sigma)
+        rewards = Bernoulli()
+    elif name == Bounded.name:
+        rewards = Bounded(0.0 if low is None else low, 1.0 if high is None else high)
+    elif levels is None:
+        raise InputError("ratings need their levels, such as levels=[1, 2, 3, 4, 5]")
+    else:
+        rewards = Ratings(tuple(levels))
+    if sigma not in (None, rewards.sigma):
+        own = "1/2" if rewards.sigma == 0.5 else f"{rewards.sigma:g}"
+        title = "Bernoulli" if name == Bernoulli.name else name
+        raise InputError(f"sigma {sigma} was refused: {title} rewards have sigma {own}")
+    return rewards
+
+
+def rewards_from_dict(data: Mapping[str, Any]) -> Rewards:
+    """Read what `to_dict` wrote."""
+    given = dict(data)
+    return make_rewards(given.pop("family"), **given)

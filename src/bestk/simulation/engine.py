@@ -32,7 +32,7 @@ from bestk.kernels.types import (
 from bestk.policies import Configured
 from bestk.policies.combinatorial import Stepper, is_python
 from bestk.problem import Problem
-from bestk.rewards import Bernoulli, Gaussian, Rewards
+from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings, Rewards
 from bestk.simulation.instances import TIE, Instance, make_instance, structured
 from bestk.simulation.records import SimulationResult
 
@@ -176,6 +176,11 @@ def _check(instance: Instance, problem: Problem, runs: int, jobs: int, cap: int 
         value = instance.means[np.argmax(instance.values)]
         raise InputError(
             f"mean {value} was refused: in a graph with cycles costs must not be negative"
+        )
+    if isinstance(problem.rewards, Ratings | Bounded):
+        raise InputError(
+            f"{problem.rewards.name} rewards were refused: a mean alone does not say how to draw"
+            " them; simulate gaussian, subgaussian or bernoulli rewards"
         )
     outside = (instance.means < 0) | (instance.means > 1)
     if isinstance(problem.rewards, Bernoulli) and np.any(outside):

@@ -1,0 +1,150 @@
+"""Confidence sequences: an interval for a mean that may be watched after every reward.
+
+Also the one place that turns a reward assumption into its evidence (`evidence_for`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bestk.errors import InputError
+from bestk.kernels import evidence
+from bestk.kernels.evidence import Evidence
+from bestk.kernels.types import FloatArray
+from bestk.rewards import Bernoulli, Bounded, Ratings, Rewards
+
+# Mixed over, with weights; fixed before any data. docs/evidence.md says how they were chosen.
+N0 = (3.0, 100.0, 3000.0)
+N0_WEIGHTS = (3.0, 2.0, 1.0)
+FRACTIONS = tuple(0.8 * 2.0**-j for j in range(14))
+FRACTION_WEIGHTS = tuple(1.0 / (j + 2) for j in range(14))
+
+LARGEST = 1e150  # squares of larger numbers leave the range of doubles
+
+
+@dataclass(frozen=True, eq=False)
+class ConfidenceSequence:
+    """Entry t of each array belongs to the first t+1 rewards.
+
+    With probability at least 1 - alpha the true mean lies in [low, high] at all t at once, so one
+    may stop looking at any time, for any reason. The intervals are each computed afresh; their
+    running intersection (`np.maximum.accumulate(low)`) is as valid.
+    """
+
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
+    alpha: float
+
+
+def evidence_for(
+    rewards: Rewards,
+    points: Sequence[float] | None = None,
+    weights: Sequence[float] | None = None,
+) -> Evidence:
+    """The evidence of a reward assumption, as constants that kernels read.
+
+    `points` and `weights` replace the default mixture: over n0 > 0 for gaussian and subgaussian,
+    over fractions in (0, 1) for ratings and bounded. They must be fixed before any data.
+    """
+    betting = isinstance(rewards, Ratings | Bounded)
+    if points is None:
+        points = FRACTIONS if betting else N0
+        weights = FRACTION_WEIGHTS if betting else N0_WEIGHTS
+    grid = np.array(points, dtype=np.float64)
+    share = np.ones(grid.shape) if weights is None else np.array(weights, dtype=np.float64)
+    ceiling = 1.0 if betting else math.inf
+    if grid.ndim != 1 or not grid.size or not np.all((grid > 0.0) & (grid < ceiling)):
+        raise InputError(
+            f"points {points} were refused: numbers between 0 and {ceiling} are needed"
+        )
+    if share.shape != grid.shape or not np.all((share > 0.0) & (share < math.inf)):
+        raise InputError(f"weights {weights} were refused: a positive one for each point is needed")
+    family = evidence.NORMAL
+    levels: tuple[float, ...] = (0.0, 1.0)
+    if isinstance(rewards, Bernoulli):
+        family = evidence.BETA
+    elif isinstance(rewards, Ratings):
+        family, levels = evidence.BETTING, rewards.levels
+    elif isinstance(rewards, Bounded):
+        family, levels = evidence.BERNSTEIN, (rewards.low, rewards.high)
+    return Evidence(
+        family,
+        rewards.sigma,
+        np.array(levels, dtype=np.float64),
+        grid,
+        np.log(share / share.sum()),
+        np.log1p(-grid) if betting else np.zeros(grid.shape),
+    )
+
+
+def confidence_sequence(
+    rewards: Rewards, data: Iterable[float], alpha: float = 0.05
+) -> ConfidenceSequence:
+    """The running mean of `data` and an interval for the true mean, after each reward.
+
+    The intervals hold at all times at once with probability at least 1 - alpha (alpha/2 a side), if
+    each reward, given the earlier ones, has the same mean and fits the assumption `rewards`. Data
+    that contradict the assumption are refused. For Bounded rewards the order matters.
+    """
+    if not 0.0 < alpha < 1.0:
+        raise InputError(f"alpha {alpha} was refused: it must lie strictly between 0 and 1")
+    values = _checked(rewards, data)
+    e = evidence_for(rewards)
+    # Normal evidence does not care where zero is: the first reward as zero keeps digits in sums.
+    origin = values[0] if e.family == evidence.NORMAL and values.size else 0.0
+    index = np.zeros(0, dtype=np.int64)
+    if isinstance(rewards, Ratings):
+        index = np.searchsorted(e.levels, values).astype(np.int64)
+    counts = np.zeros((1, e.levels.size), dtype=np.int64)
+    mean, low, high = (np.empty(values.size) for _ in range(3))
+    target = math.log(2.0 / alpha)
+    evidence.sequence(e, values - origin, index, counts, target, mean, low, high)
+    return ConfidenceSequence(mean + origin, low + origin, high + origin, alpha)
+
+
+def _checked(rewards: Rewards, data: Iterable[float]) -> FloatArray:
+    """The data as one array of numbers that the assumption allows."""
+    raw = data if isinstance(data, np.ndarray) else list(data)
+    array = raw if isinstance(raw, np.ndarray) else _as_array(rewards, raw)
+    if array.ndim != 1:
+        raise InputError(f"data of shape {array.shape} were refused: one row of rewards is needed")
+    if array.dtype.kind not in "buif":
+        array = _as_array(rewards, list(array))
+    values = array.astype(np.float64)
+    allowed = np.isfinite(values)
+    if isinstance(rewards, Ratings):
+        levels = np.array(rewards.levels)
+        nearest = np.minimum(np.searchsorted(levels, values), levels.size - 1)
+        allowed &= levels[nearest] == values
+    elif isinstance(rewards, Bounded):
+        allowed &= (values >= rewards.low) & (values <= rewards.high)
+    elif isinstance(rewards, Bernoulli):
+        allowed &= (values == 0.0) | (values == 1.0)
+    else:
+        allowed &= np.abs(values) <= LARGEST
+    if not allowed.all():
+        position = int(np.argmin(allowed))
+        _refuse(rewards, position, values[position])
+        raise InputError(f"data[{position}]: reward {values[position]} was refused: too large")
+    return values
+
+
+def _as_array(rewards: Rewards, items: list[float]) -> FloatArray:
+    """One number per item, refusing what only looks like one (text, None, lists)."""
+    if set(map(type, items)) - {int, float, bool, np.float64}:
+        for position, item in enumerate(items):
+            _refuse(rewards, position, item)
+    return np.array([float(item) for item in items])
+
+
+def _refuse(rewards: Rewards, position: int, reward: float) -> None:
+    """Say what is wrong with the reward at that position, if anything is."""
+    try:
+        rewards.validate(reward)
+    except InputError as error:
+        raise InputError(f"data[{position}]: {error}") from error

@@ -1,0 +1,397 @@
+"""Evidence against "mean <= c" and "mean >= c", and the confidence bounds it gives.
+
+log E+(c) is nonincreasing in c, log E-(c) nondecreasing; docs/evidence.md has the formulas and why
+each is valid at all times at once. Statistics are in the user's own units: t samples, their sum s,
+for `BERNSTEIN` the running variance v (`spread`), for `BETTING` the counts of the levels (row i).
+A candidate c outside the range of bounded rewards counts as the nearer end.
+
+Every log E is convex, in c (`NORMAL`, `BERNSTEIN`) or in the logarithm of the distance of c from
+the end of the range (`BETA`, `BETTING`). So a Newton step on log E(c) = log(1/alpha) never
+overshoots: it lands where there is at least that much evidence.
+"""
+
+from __future__ import annotations
+
+from math import erfc, exp, isinf, lgamma, log, log1p, pi, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from bestk.kernels.jit import entry, kernel
+from bestk.kernels.types import FloatArray, IntArray
+
+NORMAL, BETA, BETTING, BERNSTEIN = range(4)
+PLUS, MINUS = 1.0, -1.0  # against "mean <= c", against "mean >= c"
+
+TOLERANCE = 1e-10  # of log E at a bound; grows only where rounding makes it unreachable
+MAX_STEPS = 100  # of the inverse; 3 to 6 are usual
+
+_ROOT_PI = sqrt(pi)
+_HALF_LOG_2PI = 0.5 * log(2.0 * pi)
+
+
+class Evidence(NamedTuple):
+    """One family of evidence: constants fixed before any data. Built in `confidence.py`."""
+
+    family: int
+    sigma: float  # NORMAL
+    levels: FloatArray  # ascending; first and last are the ends of the range
+    points: FloatArray  # mixed over: n0 (NORMAL), theta (BETTING), b (BERNSTEIN)
+    log_weights: FloatArray
+    log_rest: FloatArray  # log(1 - point) for BETTING and BERNSTEIN
+
+
+# --- log-sum-exp, one term at a time --------------------------------------------------------------
+
+
+@kernel
+def add(
+    top: float, total: float, slope: float, term: float, term_slope: float
+) -> tuple[float, float, float]:
+    """One more term of sum(exp): the largest exponent, the sum in its units, and its derivative."""
+    if term > top:
+        shrink = exp(top - term)
+        return term, total * shrink + 1.0, slope * shrink + term_slope
+    grow = 1.0 if term == top else exp(term - top)
+    return top, total + grow, slope + grow * term_slope
+
+
+# --- NORMAL ---------------------------------------------------------------------------------------
+
+
+@kernel
+def log_erfcx(x: float) -> float:
+    """log(exp(x^2) erfc(x)), to about 1e-14."""
+    if x < 10.0:
+        return x * x + log(erfc(x))
+    r = 0.5 / (x * x)  # DLMF 7.12.1: sum over k of (-1)^k (2k-1)!! r^k, below 1e-16 after k = 12
+    series = 1.0
+    for k in range(12, 0, -1):
+        series = 1.0 - (2 * k - 1) * r * series
+    return log(series / (x * _ROOT_PI))
+
+
+@kernel
+def normal(e: Evidence, sign: float, t: float, s: float, c: float) -> tuple[float, float]:
+    """One-sided normal mixture, averaged over n0; slope per unit of c away from the mean."""
+    if isinf(c):
+        return (np.inf if sign * c < 0.0 else -np.inf), 0.0
+    top, total, slope = -np.inf, 0.0, 0.0
+    for g in range(e.points.shape[0]):
+        n0 = e.points[g]
+        scale = e.sigma * sqrt(2.0 * (t + n0))
+        y = sign * (t * c - s) / scale  # -z / sqrt 2
+        value = log_erfcx(y)
+        if y < 1e4:
+            y_slope = 2.0 * y - 2.0 / _ROOT_PI * exp(-value)
+        else:
+            y_slope = -1.0 / y
+        term = e.log_weights[g] + 0.5 * log(n0 / (t + n0)) + value
+        top, total, slope = add(top, total, slope, term, y_slope * t / scale)
+    return top + log(total), slope / total
+
+
+# --- BETA -----------------------------------------------------------------------------------------
+
+
+@kernel
+def stirling_half(x: float) -> float:
+    """log Gamma(x + 1/2) - (x log x - x + log(2 pi)/2), for x >= 0."""
+    if x <= 0.0:
+        return -0.5 * log(2.0)
+    if x < 16.0:
+        return lgamma(x + 0.5) - (x * log(x) - x + _HALF_LOG_2PI)
+    r = 1.0 / (x * x)  # DLMF 5.11.8 at h = 1/2
+    tail = 127.0 / 215040.0 - 511.0 / 608256.0 * r
+    return (-1.0 / 24.0 + r * (7.0 / 2880.0 + r * (-31.0 / 40320.0 + r * tail))) / x
+
+
+@kernel
+def stirling(x: float) -> float:
+    """log Gamma(x + 1) - (x log x - x + log(2 pi x)/2), for x > 0."""
+    if x < 16.0:
+        return lgamma(x + 1.0) - (x * log(x) - x + 0.5 * log(x) + _HALF_LOG_2PI)
+    r = 1.0 / (x * x)  # DLMF 5.11.1
+    tail = -1.0 / 1680.0 + r / 1188.0
+    return (1.0 / 12.0 + r * (-1.0 / 360.0 + r * (1.0 / 1260.0 + r * tail))) / x
+
+
+@kernel
+def beta_least(t: float, s: float) -> float:
+    """log E at c = m, its least value: the part that does not depend on c.
+
+    log B(1/2+s, 1/2+f) - log pi - s log m - f log(1-m), f = t - s, with the leading terms of
+    Stirling's formula cancelled on paper instead of in doubles.
+    """
+    return 0.5 * log(2.0 / (pi * t)) + stirling_half(s) + stirling_half(t - s) - stirling(t)
+
+
+@kernel
+def divergence_part(a: float, d: float, mean: float, c: float) -> float:
+    """a log(mean/c) + d, where a = t mean and d = t (c - mean), without cancellation: >= 0."""
+    if a <= 0.0:
+        return d
+    u = d / a
+    if abs(u) < 0.1:
+        # u - log(1+u) = u r - 2 (r^3/3 + r^5/5 + ...), r = u/(2+u)
+        r = u / (2.0 + u)
+        q = r * r
+        series = 1.0 / 15.0
+        for k in range(13, 1, -2):
+            series = series * q + 1.0 / k
+        return d * r - 2.0 * a * r * q * series
+    if u < -0.5:
+        if c < 1e-290:  # c / mean would lose digits below the normal doubles
+            return d - a * (log(c) - log(mean))
+        return d - a * log(c / mean)
+    if u > 1e300:
+        return d
+    return d - a * log1p(u)
+
+
+@kernel
+def beta(sign: float, t: float, s: float, c: float) -> tuple[float, float]:
+    """Beta(1/2, 1/2) mixture, flat beyond the mean; slope per unit of log distance from the end."""
+    s = min(max(s, 0.0), t)
+    c = min(max(c, 0.0), 1.0)
+    least = beta_least(t, s)
+    f = t - s
+    # t (c - m), from the smaller end so that no digits are lost near it
+    d = t * c - s if c <= 0.5 else f - t * (1.0 - c)
+    if sign * d >= 0.0:
+        return least, 0.0
+    if c <= 0.0 or c >= 1.0:
+        return np.inf, 0.0
+    value = divergence_part(s, d, s / t, c) + divergence_part(f, -d, f / t, 1.0 - c)
+    return least + value, (d / (1.0 - c) if sign > 0.0 else -d / c)
+
+
+# --- BETTING --------------------------------------------------------------------------------------
+
+
+@kernel
+def betting(
+    e: Evidence, sign: float, t: float, counts: IntArray, i: int, c: float
+) -> tuple[float, float]:
+    """Mixture of fixed bets over fractions; slope per unit of log distance from the end.
+
+    The wealth of fraction theta is the product of 1 + theta lift over the samples, where
+    lift = (x-low)/(c-low) - 1 = (x-c)/(c-low), mirrored for E-.
+    """
+    n_levels = e.levels.shape[0]
+    last = 0 if sign > 0.0 else n_levels - 1
+    c = min(max(c, e.levels[0]), e.levels[n_levels - 1])
+    gap = sign * (c - e.levels[last])
+    if gap <= 0.0 and counts[i, last] < t:
+        return np.inf, 0.0
+    top, total, slope = -np.inf, 0.0, 0.0
+    for g in range(e.points.shape[0]):
+        theta = e.points[g]
+        term, term_slope = e.log_weights[g], 0.0
+        for x in range(n_levels):
+            n = counts[i, x]
+            if n == 0:
+                continue
+            if x == last:
+                term += n * e.log_rest[g]
+                continue
+            rise = sign * (e.levels[x] - c)
+            lift = rise / gap
+            if lift < 1e300:
+                term += n * log1p(theta * lift)
+                term_slope -= n * (theta * (lift + 1.0) / (1.0 + theta * lift))
+            else:
+                term += n * (log(theta) + log(rise) - log(gap))
+                term_slope -= n
+        top, total, slope = add(top, total, slope, term, term_slope)
+    return top + log(total), slope / total
+
+
+# --- BERNSTEIN ------------------------------------------------------------------------------------
+
+
+@kernel
+def bernstein(
+    e: Evidence, sign: float, t: float, s: float, v: float, c: float
+) -> tuple[float, float]:
+    """Empirical-Bernstein mixture over b; slope per unit of distance from the end of the range."""
+    low, high = e.levels[0], e.levels[e.levels.shape[0] - 1]
+    width = high - low
+    lead = sign * (s - t * min(max(c, low), high)) / width
+    variance = v / (width * width)
+    top, total, slope = -np.inf, 0.0, 0.0
+    for g in range(e.points.shape[0]):
+        b = e.points[g]
+        term = e.log_weights[g] + b * lead + (e.log_rest[g] + b) * variance
+        top, total, slope = add(top, total, slope, term, -b * t / width)
+    return top + log(total), slope / total
+
+
+@kernel
+def spread(e: Evidence, t: float, s: float, v: float, x: float) -> float:
+    """v after one more reward x: its squared distance from the mean of the t earlier ones.
+
+    Before the first reward that mean is the middle of the range. The order of rewards matters.
+    """
+    if t > 0.0:
+        p = s / t
+    else:
+        p = 0.5 * (e.levels[0] + e.levels[e.levels.shape[0] - 1])
+    return v + (x - p) * (x - p)
+
+
+# --- any family -----------------------------------------------------------------------------------
+
+
+@kernel
+def log_evidence(
+    e: Evidence, sign: float, t: float, s: float, v: float, counts: IntArray, i: int, c: float
+) -> tuple[float, float]:
+    """log E of one side at c, and its slope in the coordinate in which it is convex (<= 0)."""
+    if t <= 0.0:
+        return 0.0, 0.0
+    if e.family == NORMAL:
+        return normal(e, sign, t, s, c)
+    if e.family == BETA:
+        return beta(sign, t, s, c)
+    if e.family == BETTING:
+        return betting(e, sign, t, counts, i, c)
+    return bernstein(e, sign, t, s, v, c)
+
+
+@kernel
+def log_plus(
+    e: Evidence, t: float, s: float, v: float, counts: IntArray, i: int, c: float
+) -> float:
+    """log E+(c), against "mean <= c"."""
+    return log_evidence(e, PLUS, t, s, v, counts, i, c)[0]
+
+
+@kernel
+def log_minus(
+    e: Evidence, t: float, s: float, v: float, counts: IntArray, i: int, c: float
+) -> float:
+    """log E-(c), against "mean >= c"."""
+    return log_evidence(e, MINUS, t, s, v, counts, i, c)[0]
+
+
+@kernel
+def first_guess(e: Evidence, t: float, v: float, top: float, target: float) -> float:
+    """Where to start the inverse: a distance at which there is probably enough evidence."""
+    if e.family == NORMAL:
+        # exact for the first n0 without its factor 2 Phi(z) >= 1, so there is enough for sure
+        n0 = e.points[0]
+        wanted = target - e.log_weights[0] + 0.5 * log((t + n0) / n0)
+        return -e.sigma * sqrt(2.0 * (t + n0) * wanted) / t
+    width = e.levels[e.levels.shape[0] - 1] - e.levels[0]
+    if e.family == BERNSTEIN:
+        wanted = target + 2.0
+        return max(top - (sqrt(2.0 * v * wanted) + width * wanted) / t, 0.0)
+    # relative entropy near the mean plus its linear growth far from it
+    wanted = target + 0.5 * log(t) + 1.0
+    hits = t * top / width
+    return top * exp(-min(sqrt(2.0 * wanted / hits) + wanted / hits, 600.0))
+
+
+@kernel
+def bound(
+    e: Evidence,
+    sign: float,
+    t: float,
+    s: float,
+    v: float,
+    counts: IntArray,
+    i: int,
+    target: float,
+    warm: float,
+) -> float:
+    """The extreme c whose evidence reaches target = log(1/alpha) > 0: the bound of that side.
+
+    `warm` is a bound to start from, or nan. Only a c at which log E was computed and found to reach
+    the target is ever returned, so that rounding errs on the safe side; if there is none, the end
+    of the range, or minus infinity (plus for `MINUS`).
+    """
+    # q: distance of c from the end of the range (NORMAL: from the mean, negative); log E falls in q
+    logarithmic = e.family in (BETA, BETTING)
+    if e.family == NORMAL:
+        best = -sign * np.inf
+    else:
+        best = e.levels[0] if sign > 0.0 else e.levels[e.levels.shape[0] - 1]
+    if t <= 0.0:
+        return best
+    if e.family == NORMAL:
+        base, bottom, top = s / t, -np.inf, 0.0
+    else:
+        base, bottom, top = best, 0.0, sign * (s / t - best)
+        if top <= 0.0:
+            return best
+    q = sign * (warm - base)
+    if not bottom < q < top:
+        q = first_guess(e, t, v, top, target)
+    margin = TOLERANCE
+    newton = False  # whether q comes from a Newton step, which misses by rounding only
+    looked = False  # BERNSTEIN: whether the end of the range is known to be refuted
+    for _ in range(MAX_STEPS):
+        c = base + sign * q
+        value, slope = log_evidence(e, sign, t, s, v, counts, i, c)
+        enough = value >= target
+        if enough:
+            best, bottom = c, q
+            if value <= target + 2.0 * margin:
+                break
+        else:
+            if e.family == BERNSTEIN and q <= 0.0:
+                break  # not even the end of the range is refuted
+            top = q
+            if newton:
+                margin *= 4.0
+        looked = looked or enough
+        newton = False
+        if slope < 0.0 and not isinf(value):
+            step = (target + margin - value) / slope
+            new = q * exp(min(max(step, -600.0), 600.0)) if logarithmic else q + step
+            if enough and new <= q:
+                break  # the rest of the way is below rounding
+            newton = bottom < new < top
+            if newton:
+                q = new
+                continue
+        if e.family == BERNSTEIN and not looked:
+            q = 0.0
+            continue
+        if logarithmic:
+            q = sqrt(bottom) * sqrt(top) if bottom > 0.0 else top * 1e-3
+        elif isinf(bottom):
+            q = 2.0 * top - e.sigma - 1e-16 * abs(base)
+        else:
+            q = 0.5 * (bottom + top)
+        if not bottom < q < top:
+            break
+    return best
+
+
+@entry
+def sequence(
+    e: Evidence,
+    data: FloatArray,
+    index: IntArray,
+    counts: IntArray,
+    target: float,
+    mean: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+) -> None:
+    """Mean and both bounds after each reward; `index` names the level of each (BETTING)."""
+    s, v = 0.0, 0.0
+    below, above = np.nan, np.nan
+    for k in range(data.shape[0]):
+        x = data[k]
+        if e.family == BERNSTEIN:
+            v = spread(e, float(k), s, v, x)
+        if e.family == BETTING:
+            counts[0, index[k]] += 1
+        s += x
+        t = float(k + 1)
+        below = bound(e, PLUS, t, s, v, counts, 0, target, below)
+        above = bound(e, MINUS, t, s, v, counts, 0, target, above)
+        mean[k], low[k], high[k] = s / t, below, above

@@ -1,0 +1,427 @@
+"""Evidence: right to many digits, valid by enumeration, monotone, and rightly inverted."""
+
+import itertools
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from bestk.confidence import evidence_for
+from bestk.errors import InputError
+from bestk.kernels import evidence as ev
+from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings
+
+NAN = float("nan")
+NO_COUNTS = np.zeros((1, 2), dtype=np.int64)
+SIDES = (ev.PLUS, ev.MINUS)
+LEVELS = (1.0, 2.0, 2.5, 5.0)
+FAMILIES = {
+    "normal": Gaussian(0.5),
+    "beta": Bernoulli(),
+    "betting": Ratings(LEVELS),
+    "bernstein": Bounded(-1.0, 3.0),
+}
+EVIDENCE = {name: evidence_for(rewards) for name, rewards in FAMILIES.items()}
+
+
+def log_e(e, sign, stats, c):
+    t, s, v, counts = stats
+    value, slope = ev.log_evidence(e, sign, t, s, v, counts, 0, c)
+    assert not math.isnan(slope)
+    return value
+
+
+def tell(e, stats, x):
+    """The statistics after one more reward."""
+    t, s, v, counts = stats
+    counts = counts.copy()
+    if e.family == ev.BETTING:
+        counts[0, int(np.searchsorted(e.levels, x))] += 1
+    if e.family == ev.BERNSTEIN:
+        v = ev.spread(e, t, s, v, x)
+    return t + 1.0, s + x, v, counts
+
+
+def nothing(e):
+    return 0.0, 0.0, 0.0, np.zeros((1, e.levels.size), dtype=np.int64)
+
+
+# --- digits ---------------------------------------------------------------------------------------
+
+
+def exact_log_e(e, sign, stats, c):
+    """The formulas of docs/evidence.md at 60 digits, from the same doubles."""
+    mpf, log = mpmath.mpf, mpmath.log
+    t, s, v, counts = mpf(stats[0]), mpf(stats[1]), mpf(stats[2]), stats[3]
+    c, sign = mpf(c), int(sign)
+    weights = [mpmath.exp(mpf(w)) for w in e.log_weights]
+    points = [mpf(p) for p in e.points]
+    if e.family == ev.NORMAL:
+        total = mpf(0)
+        for w, n0 in zip(weights, points, strict=True):
+            sigma = mpf(e.sigma)
+            variance, rho = t * sigma**2, n0 * sigma**2
+            z = sign * (s - t * c) / mpmath.sqrt(variance + rho)
+            phi = mpmath.erfc(-z / mpmath.sqrt(2)) / 2
+            total += w * 2 * mpmath.sqrt(rho / (variance + rho)) * mpmath.exp(z**2 / 2) * phi
+        return log(total)
+    if e.family == ev.BETA:
+        at = min(c, s / t) if sign > 0 else max(c, s / t)
+
+        def xlogy(x, y):
+            return mpf(0) if x == 0 else (x * log(y) if y > 0 else -mpmath.inf)
+
+        half = mpf(1) / 2
+        beta = mpmath.loggamma(half + s) + mpmath.loggamma(half + t - s) - mpmath.loggamma(t + 1)
+        return beta - log(mpmath.pi) - xlogy(s, at) - xlogy(t - s, 1 - at)
+    levels = [mpf(x) for x in e.levels]
+    if e.family == ev.BETTING:
+        end = levels[0] if sign > 0 else levels[-1]
+        terms = []
+        for w, theta in zip(weights, points, strict=True):
+            term = log(w)
+            for x, n in zip(levels, counts[0], strict=True):
+                if n == 0:
+                    continue
+                if x != end and c == end:
+                    return mpmath.inf
+                ratio = mpf(0) if x == end else (x - end) / (c - end)
+                term += int(n) * log(1 - theta + theta * ratio)
+            terms.append(term)
+    else:
+        width = levels[1] - levels[0]
+        terms = [
+            log(w) + b * sign * (s - t * c) / width - (-log(1 - b) - b) * v / width**2
+            for w, b in zip(weights, points, strict=True)
+        ]
+    top = max(terms)
+    return top + log(sum(mpmath.exp(x - top) for x in terms))
+
+
+COUNTS = (1, 2, 7, 40, 1000, 10**6, 10**9)
+
+
+def grid(name):
+    """Statistics and candidates: ends of the range, near the mean, far from it."""
+    e = EVIDENCE[name]
+    low, high = (-3.0, 4.0) if name == "normal" else (e.levels[0], e.levels[-1])
+    width = high - low
+    edges = [low, low + 1e-13 * width, high - 1e-13 * width, high]
+    if low == 0.0:
+        edges += [5e-324, 1e-200, 1e-20]
+    for t in map(float, COUNTS):
+        for share in (0.0, 1e-310, 1e-9, 0.02, 0.3, 0.5, 0.97, 1.0):
+            counts = np.zeros((1, e.levels.size), dtype=np.int64)
+            if name == "betting":
+                counts[0, -1] = round(share * t)
+                counts[0, 1] = round(0.3 * (t - counts[0, -1]))
+                counts[0, 0] = t - counts.sum()
+                s = float(counts[0] @ e.levels)
+            elif name == "beta" and share in (1e-310, 0.3, 0.97):
+                s = share * t  # rewards between 0 and 1 qualify
+            elif name == "beta":
+                s = float(round(share * t))
+            else:
+                s = t * (low + width * share)
+            for v in (0.0, 0.01 * t, t) if name == "bernstein" else (0.0,):
+                m, unit = s / t, width / math.sqrt(t)
+                near = [m + k * unit for k in (-9.0, -1.0, -0.1, -1e-4, 0.0, 1e-4, 0.1, 1.0, 9.0)]
+                inside = [low + share * width for share in (0.01, 0.4, 0.6, 0.99)]
+                for c in edges + near + inside:
+                    yield (t, s, v, counts), float(min(max(c, low), high))
+
+
+@pytest.mark.parametrize("name", EVIDENCE)
+@pytest.mark.parametrize("sign", SIDES)
+def test_log_e_agrees_with_60_digits(name, sign):
+    """Within 5e-14 + 2e-14 |log E| + 1e-16 T, which at T = 10^9 is an absolute 1e-7."""
+    e = EVIDENCE[name]
+    with mpmath.workdps(60):
+        for stats, c in grid(name):
+            ours, exact = log_e(e, sign, stats, c), exact_log_e(e, sign, stats, c)
+            if mpmath.isinf(exact):
+                assert ours == math.inf, (stats, c)
+                continue
+            allowed = 5e-14 + 2e-14 * abs(exact) + 1e-16 * stats[0]
+            assert abs(ours - exact) <= allowed, (stats, c, ours, exact)
+
+
+@pytest.mark.parametrize("c", [5e-324, 1e-310, 1e-305])
+def test_bets_stay_finite_next_to_the_end(c):
+    e = evidence_for(Ratings((0.0, 0.5, 1.0)))
+    stats = 10.0, 5.5, 0.0, np.array([[2, 5, 3]])
+    with mpmath.workdps(60):
+        assert log_e(e, ev.PLUS, stats, c) == pytest.approx(
+            float(exact_log_e(e, ev.PLUS, stats, c)), rel=1e-14
+        )
+
+
+def test_log_erfcx_agrees_with_60_digits():
+    """Within 1e-14, relative above 1, across the switch of branches at 10."""
+    with mpmath.workdps(60):
+        for x in [*np.linspace(-26.0, 40.0, 133), 9.999999, 10.0, 1e3]:
+            exact = mpmath.mpf(x) ** 2 + mpmath.log(mpmath.erfc(mpmath.mpf(x)))
+            assert abs(ev.log_erfcx(x) - exact) <= 1e-14 * max(1.0, abs(exact)), x
+
+
+# --- validity -------------------------------------------------------------------------------------
+
+BINARY = [(Bernoulli(), (0.0, 1.0), (1 - p, p)) for p in (0.03, 0.5, 0.8)]
+RATED = [
+    (Ratings((0.0, 0.5, 1.0)), (0.0, 0.5, 1.0), (0.7, 0.2, 0.1)),
+    (Ratings((-1.0, 2.0, 7.0)), (-1.0, 2.0, 7.0), (0.05, 0.0, 0.95)),
+]
+RANGED = [
+    (Bounded(), (0.0, 0.4, 1.0), (0.1, 0.8, 0.1)),
+    (Bounded(-1.0, 3.0), (-1.0, 3.0), (0.98, 0.02)),
+]
+CANDIDATES = np.concatenate([np.linspace(0.0, 1.0, 21), [1e-9, 1e-4, 1 - 1e-4, 1 - 1e-9]])
+
+
+def tree(e, values, shares, depth):
+    """Every sequence of outcomes up to the depth: (outcomes, probability, statistics)."""
+    level = [((), 1.0, nothing(e))]
+    yield from level
+    for _ in range(depth):
+        level = [
+            ((*path, x), p * q, tell(e, stats, x))
+            for path, p, stats in level
+            for x, q in zip(values, shares, strict=True)
+            if q > 0.0
+        ]
+        yield from level
+
+
+def dominating(e, sign, stats, mean):
+    """log L: E at the true mean; for the Beta mixture the two-sided one."""
+    if e.family == ev.BETA:
+        return max(log_e(e, side, stats, mean) for side in SIDES)
+    return log_e(e, sign, stats, mean)
+
+
+@pytest.mark.parametrize(("rewards", "values", "shares"), BINARY + RATED + RANGED)
+@pytest.mark.parametrize("sign", SIDES)
+def test_evidence_is_valid_over_all_outcomes_up_to_eight_samples(rewards, values, shares, sign):
+    """L is a supermartingale from 1, and E(c) <= L for every c beyond the true mean.
+
+    So E L <= 1 at every T and every stopping time; 50 random ones are checked all the same.
+    """
+    e = evidence_for(rewards)
+    mean = float(np.dot(values, shares))
+    depth = 8
+    expected = np.zeros(depth + 1)
+    wealth = {}
+    candidates = rewards.low + (rewards.high - rewards.low) * np.sort(CANDIDATES)
+    for path, p, stats in tree(e, values, shares, depth):
+        top = dominating(e, sign, stats, mean)
+        expected[len(path)] += p * math.exp(top)
+        wealth[path] = p, math.exp(top)
+        curve = np.array([log_e(e, sign, stats, c) for c in candidates])
+        rises = np.diff(curve[np.isfinite(curve)]) * sign
+        assert np.all(rises <= 1e-12)  # nonincreasing for E+, nondecreasing for E-
+        beyond = curve[sign * (candidates - mean) >= 0.0]
+        assert np.all(beyond <= top + 1e-12)
+    assert np.all(expected <= 1.0 + 1e-12)
+    if e.family != ev.BERNSTEIN:  # the others are martingales: nothing is lost
+        np.testing.assert_allclose(expected, 1.0, rtol=1e-12)
+
+    assert wealth[()] == (1.0, 1.0)
+    for path, (p, value) in wealth.items():
+        if len(path) < depth:
+            later = sum(np.prod(wealth.get((*path, x), (0.0, 0.0))) for x in values)
+            assert later <= p * value * (1.0 + 1e-12), path
+
+    rng = np.random.default_rng(7)
+    for _ in range(50):
+        total, stopped = 0.0, set()
+        for path, (p, value) in wealth.items():  # shorter outcomes come first
+            if path[:-1] in stopped and path:
+                stopped.add(path)
+            elif len(path) == depth or rng.random() < 0.3 * min(value, 2.0):
+                total += p * value
+                stopped.add(path)
+        assert total <= 1.0 + 1e-12
+
+
+@pytest.mark.parametrize("points", [(3.0,), (1.0, 30.0, 1000.0)])
+@pytest.mark.parametrize("sign", SIDES)
+def test_normal_evidence_is_a_martingale_under_normal_rewards_and_less_under_coins(points, sign):
+    """One step ahead by Gauss-Hermite quadrature with 120 nodes; a coin of +-sigma gives less."""
+    sigma, mean = 0.7, 0.4
+    e = evidence_for(Gaussian(sigma), points)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(120)
+    weights = weights / weights.sum()
+
+    def value(t, s, c):
+        return math.exp(log_e(e, sign, (t, s, 0.0, NO_COUNTS), c))
+
+    for t, lead in itertools.product((0.0, 1.0, 2.0, 5.0, 50.0), (-3.0, -0.5, 0.0, 1.0, 4.0)):
+        s = t * mean + lead * sigma * math.sqrt(t)
+        now = value(t, s, mean)
+        later = sum(
+            w * value(t + 1.0, s + mean + sigma * x, mean)
+            for w, x in zip(weights, nodes, strict=True)
+        )
+        assert later == pytest.approx(now, rel=1e-9)
+        coin = 0.5 * sum(value(t + 1.0, s + mean + x, mean) for x in (-sigma, sigma))
+        assert coin <= now * (1.0 + 1e-12)
+
+
+# --- shape and inverse ----------------------------------------------------------------------------
+
+
+@st.composite
+def situations(draw):
+    """A family and statistics it could have seen, up to 10^9 samples."""
+    name = draw(st.sampled_from(list(EVIDENCE)))
+    e = EVIDENCE[name]
+    size = draw(st.sampled_from([10, 1000, 10**9]))
+    counts = np.zeros((1, e.levels.size), dtype=np.int64)
+    if name == "betting":
+        parts = st.one_of(st.just(0), st.integers(0, size // 4))
+        counts[0] = [draw(parts) for _ in LEVELS]
+        counts[0, draw(st.integers(0, 3))] += 1
+        t = float(counts.sum())
+        return name, (t, float(counts[0] @ e.levels), 0.0, counts)
+    t = float(draw(st.integers(1, size)))
+    if name == "beta":
+        s = min(draw(st.one_of(st.integers(0, int(t)).map(float), st.floats(0.0, t))), t)
+        return name, (t, s, 0.0, counts)
+    if name == "normal":
+        return name, (t, t * draw(st.floats(-1e6, 1e6)), 0.0, counts)
+    share = draw(st.floats(0.0, 1.0))
+    return name, (t, t * (-1.0 + 4.0 * share), t * draw(st.floats(0.0, 16.0)), counts)
+
+
+def span(name):
+    e = EVIDENCE[name]
+    return (-2e6, 2e6) if name == "normal" else (e.levels[0], e.levels[-1])
+
+
+@settings(max_examples=400, deadline=None)
+@given(situations(), st.lists(st.floats(-0.1, 1.1), min_size=2, max_size=2), st.floats())
+def test_evidence_is_never_nan_and_monotone(situation, shares, anything):
+    name, stats = situation
+    e = EVIDENCE[name]
+    low, high = span(name)
+    a, b = (low + share * (high - low) for share in sorted(shares))
+    for sign in SIDES:
+        near, far = (a, b) if sign > 0 else (b, a)
+        x, y = log_e(e, sign, stats, near), log_e(e, sign, stats, far)
+        assert x == y or x >= y - 1e-12 * max(1.0, abs(y)) - 1e-15 * stats[0]
+        if not math.isnan(anything):
+            assert not math.isnan(log_e(e, sign, stats, anything))
+
+
+@settings(max_examples=400, deadline=None)
+@given(situations(), st.floats(0.01, 60.0), st.one_of(st.just(NAN), st.floats(-0.1, 1.1)))
+@example(("bernstein", (142815151.0, 7269127.565826198, 0.0, NO_COUNTS)), 12.0, NAN)
+def test_a_bound_is_the_last_candidate_with_enough_evidence(situation, target, warm):
+    """Exactly enough in doubles; 1e-6 too much, or none 8 ulp further in."""
+    name, stats = situation
+    e = EVIDENCE[name]
+    t, s, v, counts = stats
+    low, high = span(name)
+    for sign in SIDES:
+        start = low + warm * (high - low)
+        found = ev.bound(e, sign, t, s, v, counts, 0, target, start)
+        end = low if sign > 0 else high
+        assert not math.isnan(found)
+        if name == "normal":
+            assert math.isfinite(found)
+        else:
+            assert low <= found <= high
+        value = log_e(e, sign, stats, found)
+        if found != end:
+            assert value >= target
+        further = found
+        for _ in range(8):
+            further = np.nextafter(further, sign * np.inf)
+        slack = 1e-6 + 1e-15 * t
+        assert value <= target + slack or log_e(e, sign, stats, further) <= target + slack
+
+
+@settings(max_examples=200, deadline=None)
+@given(situations(), st.floats(0.01, 30.0), st.floats(0.01, 30.0))
+def test_more_confidence_means_wider_bounds_around_the_mean(situation, target, more):
+    name, (t, s, v, counts) = situation
+    e = EVIDENCE[name]
+    for sign in SIDES:
+        narrow = ev.bound(e, sign, t, s, v, counts, 0, target, NAN)
+        wide = ev.bound(e, sign, t, s, v, counts, 0, target + more, NAN)
+        assert sign * wide <= sign * narrow <= sign * (s / t)
+
+
+def test_infinite_candidates_are_fully_refuted_or_not_at_all():
+    stats = 4.0, 2.0, 0.0, NO_COUNTS
+    for sign in SIDES:
+        assert log_e(EVIDENCE["normal"], sign, stats, -sign * math.inf) == math.inf
+        assert log_e(EVIDENCE["normal"], sign, stats, sign * math.inf) == -math.inf
+    for sign, s in ((ev.PLUS, 0.0), (ev.MINUS, 4.0)):  # all rewards at the end: no contradiction
+        assert log_e(EVIDENCE["beta"], sign, (4.0, s, 0.0, NO_COUNTS), s / 4.0) < 0.0
+        assert log_e(EVIDENCE["beta"], sign, stats, s / 4.0) == math.inf
+
+
+SCRIPT = """
+import sys; sys.path.insert(0, sys.argv[1])
+import test_evidence as t
+from bestk.kernels import evidence as ev
+for name, e in t.EVIDENCE.items():
+    for n, (stats, c) in enumerate(t.grid(name)):
+        if n % 23 == 0:
+            for sign in t.SIDES:
+                ends = [x * float("inf") for x in t.SIDES]
+                print(*(float(t.log_e(e, sign, stats, x)) for x in (c, *ends)))
+                print(float(ev.bound(e, sign, *stats, 0, 4.5, t.NAN)))
+"""
+
+
+def test_the_kernels_mean_the_same_as_plain_python():
+    """No branch leans on what compiled code forgives: log 0, division by 0, overflow."""
+    results = []
+    for off in ("0", "1"):
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT, str(Path(__file__).parent)],
+            env={**os.environ, "NUMBA_DISABLE_JIT": off},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+        results.append(np.array(done.stdout.split(), dtype=float))
+    np.testing.assert_allclose(*results, rtol=1e-9, atol=1e-9)
+
+
+def test_nothing_seen_says_nothing():
+    for name, e in EVIDENCE.items():
+        stats = nothing(e)
+        for sign in SIDES:
+            end = -sign * math.inf if name == "normal" else e.levels[0 if sign > 0 else -1]
+            assert log_e(e, sign, stats, 0.3) == 0.0
+            assert ev.bound(e, sign, *stats, 0, 3.0, NAN) == end
+
+
+def test_the_two_sides_mirror_each_other():
+    e = evidence_for(Ratings((0.0, 1.0, 4.0)))
+    mirrored = evidence_for(Ratings((-4.0, -1.0, 0.0)))
+    counts = np.array([[5, 2, 1]])
+    for c in (0.1, 0.75, 2.0):
+        here = ev.log_plus(e, 8.0, 6.0, 0.0, counts, 0, c)
+        there = ev.log_minus(mirrored, 8.0, -6.0, 0.0, counts[:, ::-1].copy(), 0, -c)
+        assert here == pytest.approx(there, rel=1e-14)
+
+
+def test_a_mixture_that_is_none_is_refused():
+    with pytest.raises(InputError, match="between 0 and 1"):
+        evidence_for(Ratings((0, 1)), [0.5, 1.0])
+    with pytest.raises(InputError, match="between 0 and inf"):
+        evidence_for(Gaussian(), [])
+    with pytest.raises(InputError, match="positive one for each"):
+        evidence_for(Gaussian(), [1.0, 2.0], [1.0])
