@@ -128,15 +128,13 @@ def test_tied_means_are_refused_without_a_cap_and_warned_of_with_one():
 
 
 def test_an_interrupt_stops_the_kernels_and_exits_with_130():
+    forever = ["--means", "1,0.9999999", "--k", "1", "--max-samples", str(10**15)]
     process = subprocess.Popen(
-        [BESTK, "simulate", "--means", "1,0.99999", "--k", "1", "--runs", "4"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        [BESTK, "simulate", *forever], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    # the kernels run in threads of their own: wait until the process burns processor time
-    status = Path(f"/proc/{process.pid}/stat")
-    while int(status.read_text().rsplit(")", 1)[1].split()[17]) < 3:  # number of threads
+    # starting takes about one second of processor time: after five the kernels are at work
+    status, ticks = Path(f"/proc/{process.pid}/stat"), os.sysconf("SC_CLK_TCK")
+    while int(status.read_text().rsplit(")", 1)[1].split()[11]) < 5 * ticks:
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
@@ -335,3 +333,19 @@ def test_output_files_that_cannot_be_written_are_bad_input(tmp_path):
     done = bestk("reproduce", "--quick", "--panels", "fig1a", "--runs", "2", "--out", str(tmp_path))
     assert done.returncode == 2
     assert "cannot write" in done.stderr
+
+
+def test_an_interrupted_reproduction_says_how_to_go_on(tmp_path):
+    command = [BESTK, "reproduce", "--panels", "fig2e", "--out", str(tmp_path)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    results = tmp_path / "results.csv"
+    while not results.exists() or len(results.read_text().splitlines()) < 3:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command goes on from there" in err
+    whole = results.read_text()
+    assert whole.endswith("\n")
+    assert len(whole.splitlines()) >= 3

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bestk.cli.console import announce_compilation, progress, show
+from bestk.cli.console import announce_compilation, note, progress, show
 from bestk.errors import InputError
 
 FULL_RUNS, QUICK_RUNS = 200, 20
@@ -55,17 +55,25 @@ def reproduce(
     wanted = list(run.points(chosen, QUICK_ARMS if quick else FULL_ARMS))
     combinatorial = cpe.points(quick) if with_cpe else []
     announce_compilation()
-    with progress("reproducing", len(wanted) + len(combinatorial)) as advance:
-        run.run_points(
-            file, wanted, runs, jobs, lambda p: advance(1, f"{p.panel.id} N={p.arms} {p.policy}")
-        )
-        cpe.run_points(
-            file,
-            combinatorial,
-            runs,
-            jobs,
-            lambda p: advance(1, f"{p.structure.name} G={p.gap} {p.policy}"),
-        )
+    try:
+        with progress("reproducing", len(wanted) + len(combinatorial)) as advance:
+            run.run_points(
+                file,
+                wanted,
+                runs,
+                jobs,
+                lambda p: advance(1, f"{p.panel.id} N={p.arms} {p.policy}"),
+            )
+            cpe.run_points(
+                file,
+                combinatorial,
+                runs,
+                jobs,
+                lambda p: advance(1, f"{p.structure.name} G={p.gap} {p.policy}"),
+            )
+    except KeyboardInterrupt:
+        note(f"{len(file.rows)} points are in {file.path}; the same command goes on from there")
+        raise
     rows = {point.key: file.rows[point.key] for point in wanted}
     cpe_rows = [file.rows[point.key] for point in combinatorial]
     found = claims.from_panels(rows)
