@@ -8,11 +8,7 @@ must be among those that Algorithm 3 leaves open.
 
 from __future__ import annotations
 
-import json
-import os
 import random
-import subprocess
-import sys
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -37,6 +33,7 @@ from bestk.kernels.types import BERNOULLI, DAG, EXPLICIT, FOREST, GAUSSIAN, PART
 from bestk.policies import configure
 from bestk.policies.combinatorial import Stepper
 from bestk.rewards import Bernoulli, Gaussian
+from interpreted import journal_of, print_journal
 
 CASES = [
     ("lil-clucb", "faithful", {}),
@@ -421,18 +418,9 @@ def journal() -> list:
 
 
 def test_interpreted_kernels_decide_like_compiled_ones():
-    printed = subprocess.run(
-        [sys.executable, "-W", "error", __file__],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert printed.returncode == 0, printed.stderr
-    for compiled, interpreted in zip(journal(), json.loads(printed.stdout), strict=True):
+    for compiled, interpreted in zip(journal(), journal_of(__file__), strict=True):
         assert compiled == interpreted
 
 
 if __name__ == "__main__":
-    assert not hasattr(step.ask, "py_func"), "this script is for interpreted kernels"
-    json.dump(journal(), sys.stdout)
+    print_journal(journal)

@@ -7,11 +7,7 @@ instances, which is how compiled and interpreted kernels are compared.
 
 from __future__ import annotations
 
-import json
-import os
 import random
-import subprocess
-import sys
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -23,6 +19,7 @@ from bestk.kernels import rng, step
 from bestk.kernels.types import BERNOULLI, GAUSSIAN
 from bestk.policies import configure
 from bestk.rewards import Bernoulli, Gaussian
+from interpreted import journal_of, print_journal
 
 CASES = [
     *(
@@ -280,18 +277,9 @@ def journal() -> list:
 
 
 def test_interpreted_kernels_decide_like_compiled_ones():
-    printed = subprocess.run(
-        [sys.executable, "-W", "error", __file__],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert printed.returncode == 0, printed.stderr
-    for compiled, interpreted in zip(journal(), json.loads(printed.stdout), strict=True):
+    for compiled, interpreted in zip(journal(), journal_of(__file__), strict=True):
         assert compiled == interpreted
 
 
 if __name__ == "__main__":
-    assert not hasattr(step.ask, "py_func"), "this script is for interpreted kernels"
-    json.dump(journal(), sys.stdout)
+    print_journal(journal)

@@ -9,7 +9,7 @@ from bestk.paper import statistics as st
 from bestk.paper.panels import PANELS, Panel
 from bestk.paper.results import Row, Rows
 from bestk.paper.statistics import Estimate
-from bestk.paper.verdicts import Claim, Comparison, Finding, below, judge, within
+from bestk.paper.verdicts import Claim, Comparison, Finding, below, growing, within
 
 RAND = "lil-rand-lucb"
 OTHERS = ("lucb", "lil-lucb", "lucb++", "lil-clucb", "lil-ucb")
@@ -73,14 +73,8 @@ def _grows(rows: Rows) -> Claim | None:
             comparisons=len(series),
         )
         findings.append(Finding(where, fit))
-    return judge(
-        "1-grows",
-        "K=2: the factor by which lil-rand-lucb is below the other four grows with N",
-        findings,
-        lambda i: i.low > 0,
-        lambda i: i.high <= 0,
-        lambda i: -i.low,
-    )
+    text = "K=2: the factor by which lil-rand-lucb is below the other four grows with N"
+    return growing("1-grows", text, findings)
 
 
 def _no_wrong(rows: Rows) -> Claim | None:

@@ -15,7 +15,7 @@ from bestk.paper import statistics as st
 from bestk.paper.panels import SIGMA
 from bestk.paper.results import ResultsFile, Row
 from bestk.paper.run import check_settings, measure
-from bestk.paper.verdicts import Claim, Finding, judge
+from bestk.paper.verdicts import Claim, Finding, growing
 from bestk.simulation import Instance, generate, structured
 
 PANEL = "cpe"
@@ -153,11 +153,5 @@ def growth(rows: Sequence[Row]) -> Claim | None:
     ]
     if not findings:
         return None
-    return judge(
-        "11",
-        "CPE: samples of clucb over samples of lil-clucb grow with log H (slope of the ratio)",
-        findings,
-        lambda i: i.low > 0,
-        lambda i: i.high <= 0,
-        lambda i: -i.low,
-    )
+    text = "CPE: samples of clucb over samples of lil-clucb grow with log H (slope of the ratio)"
+    return growing("11", text, findings)

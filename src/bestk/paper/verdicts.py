@@ -81,6 +81,11 @@ def judge(
     )
 
 
+def growing(name: str, text: str, slopes: Sequence[Finding]) -> Claim:
+    """Every slope is positive."""
+    return judge(name, text, slopes, lambda i: i.low > 0, lambda i: i.high <= 0, lambda i: -i.low)
+
+
 def ratios(comparisons: Sequence[Comparison]) -> list[Finding]:
     """First over second for each, simultaneous."""
     return [

@@ -143,7 +143,7 @@ def configure(
     """
     policy = find(name)
     _check(policy, decision, delta, epsilon)
-    if maximize and decision.ceiling < math.inf:
+    if maximize and decision.minimise_only:
         raise InputError(
             "maximising was refused: a path through a graph with cycles can only be minimised,"
             " with costs that are not negative"
