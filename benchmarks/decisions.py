@@ -11,31 +11,34 @@ import numpy as np
 import bestk
 from bestk.kernels import rng
 from bestk.kernels.jit import entry
+from bestk.kernels.types import GAUSSIAN, World
 from bestk.policies import CATALOGUE
 
 DRAWS = 5_000_000
 
 
 @entry
-def draw(n, means):
+def draw(n, world):
     total = 0.0
     for i in range(n):
-        total += rng.draw(0, means, 0.5, 1, 0, i & 1023, i)
+        total += rng.draw(world, 1, 0, i & 1023, i)
     return total
 
 
 def seconds_per_draw():
-    means = np.zeros(1024)
-    draw(1, means)
+    world = World(GAUSSIAN, np.zeros(1024), 0.5)
+    draw(1, world)
     start = time.perf_counter()
-    draw(DRAWS, means)
+    draw(DRAWS, world)
     return (time.perf_counter() - start) / DRAWS
 
 
 def main():
     pairs = []
     for _ in range(5):  # alternate, so that a slow moment hits both
-        result = bestk.simulate("1-sparse", variant="heuristic", arms=1000, k=2, runs=100, jobs=1)
+        result = bestk.simulate(
+            "1-sparse", "lil-rand-lucb", "heuristic", arms=1000, k=2, runs=100, jobs=1
+        )
         pairs.append((result.seconds / result.samples.sum(), seconds_per_draw()))
     decision, gaussian = (float(np.median(column)) for column in zip(*pairs, strict=True))
     print(f"lil-rand-lucb, N=1000: {1e-6 / decision:.2f} million decisions a second (wanted: 5)")

@@ -6,7 +6,7 @@ import bestk
 
 
 def speed(jobs):
-    result = bestk.simulate("1-sparse", variant="heuristic", arms=1000, k=2, runs=300, jobs=jobs)
+    result = bestk.simulate("1-sparse", "lil-rand-lucb", "heuristic", arms=1000, k=2, runs=300, jobs=jobs)
     return result.samples.sum() / result.seconds
 
 

@@ -13,7 +13,7 @@ n = int(sys.argv[1])
 runs = max(1, min(400, 10**5 // n))
 def measure(cap):
     return bestk.simulate(
-        "1-sparse", variant="heuristic", arms=n, k=2, runs=runs, jobs=1, max_samples=cap)
+        "1-sparse", "lil-rand-lucb", "heuristic", arms=n, k=2, runs=runs, jobs=1, max_samples=cap)
 first = measure(n)
 whole = measure(n + max(30 * n // runs, 3 * 10**6 // runs))
 time = (whole.seconds - first.seconds) / (whole.samples.sum() - first.samples.sum())

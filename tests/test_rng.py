@@ -5,7 +5,7 @@ import pytest
 from scipy import special, stats
 
 from bestk.kernels import rng
-from bestk.kernels.types import BERNOULLI, GAUSSIAN
+from bestk.kernels.types import BERNOULLI, GAUSSIAN, World
 
 # Random123 1.14, tests/kat_vectors, philox4x32-10: counter, key, result
 KNOWN = [
@@ -55,9 +55,9 @@ def test_every_coordinate_of_the_counter_matters():
 
 def test_rewards_have_their_mean_and_spread():
     means = np.array([0.3, -1.0])
-    z = np.array([rng.draw(GAUSSIAN, means, 0.5, 1, 0, 1, n) for n in range(20000)])
+    z = np.array([rng.draw(World(GAUSSIAN, means, 0.5), 1, 0, 1, n) for n in range(20000)])
     assert abs(z.mean() + 1.0) < 5 * 0.5 / 20000**0.5
     assert stats.kstest((z + 1.0) / 0.5, "norm").pvalue > 1e-6
-    b = np.array([rng.draw(BERNOULLI, means, 0.5, 1, 0, 0, n) for n in range(20000)])
+    b = np.array([rng.draw(World(BERNOULLI, means, 0.5), 1, 0, 0, n) for n in range(20000)])
     assert set(b) == {0.0, 1.0}
     assert stats.binomtest(int(b.sum()), 20000, 0.3).pvalue > 1e-6

@@ -13,15 +13,18 @@ import numpy as np
 
 from bestk.errors import InputError
 from bestk.kernels import evidence
-from bestk.kernels.evidence import Evidence
-from bestk.kernels.types import FloatArray
-from bestk.rewards import Bernoulli, Bounded, Ratings, Rewards
+from bestk.kernels.types import BERNSTEIN, BETA, BETTING, NORMAL, Evidence, FloatArray
+from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings, Rewards, SubGaussian
 
 # Mixed over, with weights; fixed before any data. docs/evidence.md says how they were chosen.
 N0 = (3.0, 100.0, 3000.0)
 N0_WEIGHTS = (3.0, 2.0, 1.0)
+POLICY_N0 = (2.0, 200.0)  # of policies, most of whose arms are sampled some hundred times
+POLICY_N0_WEIGHTS = (4.0, 1.0)
 FRACTIONS = tuple(0.8 * 2.0**-j for j in range(14))
 FRACTION_WEIGHTS = tuple(1.0 / (j + 2) for j in range(14))
+
+STEPS = 64  # to which policies round bounded rewards at random, to bet on them like ratings
 
 LARGEST = 1e150  # squares of larger numbers leave the range of doubles
 
@@ -45,11 +48,16 @@ def evidence_for(
     rewards: Rewards,
     points: Sequence[float] | None = None,
     weights: Sequence[float] | None = None,
+    *,
+    steps: int = 0,
+    mirrored: bool = False,
 ) -> Evidence:
     """The evidence of a reward assumption, as constants that kernels read.
 
     `points` and `weights` replace the default mixture: over n0 > 0 for gaussian and subgaussian,
-    over fractions in (0, 1) for ratings and bounded. They must be fixed before any data.
+    over fractions in (0, 1) for ratings and bounded. They must be fixed before any data. With
+    `steps` > 0 bounded rewards will be rounded at random to so many steps, and bet on like ratings.
+    `mirrored` is for negated rewards.
     """
     betting = isinstance(rewards, Ratings | Bounded)
     if points is None:
@@ -64,14 +72,19 @@ def evidence_for(
         )
     if share.shape != grid.shape or not np.all((share > 0.0) & (share < math.inf)):
         raise InputError(f"weights {weights} were refused: a positive one for each point is needed")
-    family = evidence.NORMAL
+    family = NORMAL
     levels: tuple[float, ...] = (0.0, 1.0)
     if isinstance(rewards, Bernoulli):
-        family = evidence.BETA
+        family = BETA
     elif isinstance(rewards, Ratings):
-        family, levels = evidence.BETTING, rewards.levels
+        family, levels = BETTING, rewards.levels
     elif isinstance(rewards, Bounded):
-        family, levels = evidence.BERNSTEIN, (rewards.low, rewards.high)
+        family, levels = BERNSTEIN, (rewards.low, rewards.high)
+        if steps:
+            family = BETTING
+            levels = tuple(np.linspace(rewards.low, rewards.high, steps + 1).tolist())
+    if mirrored:
+        levels = tuple(-level for level in reversed(levels))
     return Evidence(
         family,
         rewards.sigma,
@@ -79,6 +92,18 @@ def evidence_for(
         grid,
         np.log(share / share.sum()),
         np.log1p(-grid) if betting else np.zeros(grid.shape),
+    )
+
+
+def policy_evidence(rewards: Rewards, maximize: bool = True) -> Evidence:
+    """The evidence that policies use; to minimise, of negated rewards."""
+    normal = isinstance(rewards, Gaussian | SubGaussian)
+    return evidence_for(
+        rewards,
+        POLICY_N0 if normal else None,
+        POLICY_N0_WEIGHTS if normal else None,
+        steps=STEPS,
+        mirrored=not maximize,
     )
 
 
@@ -96,7 +121,7 @@ def confidence_sequence(
     values = _checked(rewards, data)
     e = evidence_for(rewards)
     # Normal evidence does not care where zero is: the first reward as zero keeps digits in sums.
-    origin = values[0] if e.family == evidence.NORMAL and values.size else 0.0
+    origin = values[0] if e.family == NORMAL and values.size else 0.0
     index = np.zeros(0, dtype=np.int64)
     if isinstance(rewards, Ratings):
         index = np.searchsorted(e.levels, values).astype(np.int64)

@@ -56,8 +56,7 @@ class Problem:
         """The policy as ask, tell and answer, an observation at a time."""
         from bestk.policies.combinatorial import Stepper
 
-        configured = self.configure(seed)
-        return Stepper(self.decision, configured.spec, configured.table, self.rewards)
+        return Stepper(self.decision, self.configure(seed), self.rewards)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready form; `from_dict` reads it back."""

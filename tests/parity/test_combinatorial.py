@@ -29,7 +29,7 @@ from bestk.decisions import (
 )
 from bestk.errors import InputError
 from bestk.kernels import rng, step
-from bestk.kernels.types import BERNOULLI, DAG, EXPLICIT, FOREST, GAUSSIAN, PARTITION, ROADS
+from bestk.kernels.types import BERNOULLI, DAG, EXPLICIT, FOREST, GAUSSIAN, PARTITION, ROADS, World
 from bestk.policies import configure
 from bestk.policies.combinatorial import Stepper
 from bestk.rewards import Bernoulli, Gaussian
@@ -167,7 +167,8 @@ class Problem:
 
     def draw(self, run: int, arm: int, count: int) -> float:
         means = np.array(self.means if self.maximize else [-m for m in self.means])
-        reward = rng.draw(self.source, means, self.sigma, self.seed, run, arm, count)
+        world = World(self.source, means, self.sigma)
+        reward = rng.draw(world, self.seed, run, arm, count)
         return reward if self.maximize else -reward
 
 
@@ -241,7 +242,7 @@ def stepper_of(case, problem: Problem, **settings) -> Stepper:
         maximize=problem.maximize,
         **settings,
     )
-    return Stepper(problem.decision, configured.spec, configured.table)
+    return Stepper(problem.decision, configured)
 
 
 def play(problem: Problem, run: int, players, watch) -> bool:

@@ -16,7 +16,7 @@ import pytest
 import naive
 from bestk.decisions import TopK
 from bestk.kernels import rng, step
-from bestk.kernels.types import BERNOULLI, GAUSSIAN
+from bestk.kernels.types import BERNOULLI, GAUSSIAN, World
 from bestk.policies import configure
 from bestk.rewards import Bernoulli, Gaussian
 from interpreted import journal_of, print_journal
@@ -147,10 +147,11 @@ class Kernel:
 
 def play(problem: Problem, run: int, players, watch) -> bool:
     """Let players choose on the same rewards, the first of them in charge; True = stopped."""
-    means, counts, dice = np.array(problem.means), [0] * problem.n, random.Random(run)
+    counts, dice = [0] * problem.n, random.Random(run)
+    world = World(problem.source, np.array(problem.means), problem.sigma)
 
     def observe(arm: int) -> None:
-        reward = rng.draw(problem.source, means, problem.sigma, problem.seed, run, arm, counts[arm])
+        reward = rng.draw(world, problem.seed, run, arm, counts[arm])
         counts[arm] += 1
         for player in players:
             player.tell(arm, reward)

@@ -21,7 +21,22 @@ def simulate(
     ] = None,
     instance: Annotated[
         str | None,
-        typer.Option(help="1-sparse, exponential, lil-exponential or means."),
+        typer.Option(help="1-sparse, exponential, lil-exponential, means or replay."),
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="With --instance replay: an .npz file of observed rewards.")
+    ] = None,
+    array: Annotated[
+        str | None,
+        typer.Option(help="Its array: whole numbers count levels in [0, 1], others are rewards."),
+    ] = None,
+    draw: Annotated[
+        str | None,
+        typer.Option(
+            help="table: from an arm's row, with replacement; gaussian: normal with the row's mean"
+            " and the pooled standard deviation.",
+            show_default="table",
+        ),
     ] = None,
     arms: Annotated[int | None, typer.Option(help="Number of arms N.")] = None,
     decision: Annotated[
@@ -47,7 +62,7 @@ def simulate(
         str | None,
         typer.Option(
             help="Which policy (`bestk policies` lists them).",
-            show_default="lil-rand-lucb; lil-clucb for other decisions than top-k",
+            show_default="e-lucb; e-clucb for other decisions than top-k",
         ),
     ] = None,
     variant: Annotated[
@@ -69,9 +84,25 @@ def simulate(
             " than top-k, totals this close to the best total."
         ),
     ] = 0.0,
-    rewards: Annotated[str, typer.Option(help="gaussian or bernoulli.")] = "gaussian",
+    rewards: Annotated[
+        str,
+        typer.Option(
+            help="What is assumed: gaussian, subgaussian, bernoulli; of replayed data also ratings"
+            " and bounded."
+        ),
+    ] = "gaussian",
     sigma: Annotated[
-        float | None, typer.Option(help="Standard deviation of the rewards.", show_default="0.5")
+        float | None,
+        typer.Option(
+            help="Standard deviation, or a bound of it, of gaussian and subgaussian rewards.",
+            show_default="0.5; the pooled one with --draw gaussian",
+        ),
+    ] = None,
+    low: Annotated[
+        float | None, typer.Option(help="Least bounded reward.", show_default="0")
+    ] = None,
+    high: Annotated[
+        float | None, typer.Option(help="Largest bounded reward.", show_default="1")
     ] = None,
     max_samples: Annotated[
         int | None,
@@ -97,13 +128,26 @@ def simulate(
     if decision == "top-k":
         if any(value is not None for value in (graph, generate, gap)):
             raise InputError("--graph, --generate and --gap need a --decision other than top-k")
-        made = _best_k(instance, arms, k, alpha, means, minimize)
+        if instance == "replay":
+            if any(value is not None for value in (arms, alpha, means)):
+                raise InputError("--instance replay takes its arms from --data")
+            made = _replay(data, array, k, draw, minimize)
+        else:
+            made = _best_k(instance, arms, k, alpha, means, minimize)
     else:
         if decision not in simulation.DECISIONS:
             raise UnknownName("decision", decision, simulation.DECISIONS)
         if any(value is not None for value in (instance, arms, k, alpha, means)):
             raise InputError(f"--decision {decision} takes its arms from --graph or --generate")
         made = _structured(decision, graph, generate, gap, not minimize)
+    if made.pool is None and any(value is not None for value in (data, array, draw)):
+        raise InputError("--data, --array and --draw go with --instance replay")
+    levels = None
+    if made.pool is not None:
+        levels = made.pool.levels if rewards == "ratings" else None
+        if made.pool.draw == "gaussian" and sigma is None:
+            sigma = made.pool.sigma
+    assumed = make_rewards(rewards, sigma, low=low, high=high, levels=levels)
     announce_compilation()
     with warnings.catch_warnings(record=True) as caught, progress("simulating", runs) as advance:
         warnings.simplefilter("always")
@@ -113,7 +157,7 @@ def simulate(
             variant,
             delta=delta,
             epsilon=epsilon,
-            rewards=make_rewards(rewards, sigma),
+            rewards=assumed,
             params=_params(param or []),
             runs=runs,
             seed=seed,
@@ -155,6 +199,18 @@ def _best_k(
         means=None if means is None else simulation.read_means(means),
         maximize=not minimize,
     )
+
+
+def _replay(
+    data: Path | None, array: str | None, k: str | None, draw: str | None, minimize: bool
+) -> Instance:
+    from bestk import simulation
+
+    if k is None:
+        raise InputError("--k is missing: how many of the arms shall be found?")
+    if data is None or array is None:
+        raise InputError("--instance replay needs --data FILE.npz and --array NAME")
+    return simulation.read_replay(data, array, k=k, draw=draw or "table", maximize=not minimize)
 
 
 def _structured(

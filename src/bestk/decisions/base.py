@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from bestk.errors import InputError
-from bestk.kernels.types import ROADS, BoolArray, FloatArray, IntArray
+from bestk.kernels.types import FOREST, PARTITION, ROADS, BoolArray, FloatArray, IntArray
 
 
 class Structure(NamedTuple):
@@ -21,6 +21,13 @@ class Structure(NamedTuple):
     n_nodes: int = 1  # groups of a partition, nodes of a graph
     source: int = 0
     target: int = 0
+
+    @property
+    def rank(self) -> int | None:
+        """The size of a basis, where the feasible sets are the bases of a matroid."""
+        if self.code == PARTITION:
+            return int(self.table[1, : self.n_nodes].sum())
+        return self.n_nodes - 1 if self.code == FOREST else None
 
     @property
     def n_scratch(self) -> int:

@@ -1,18 +1,34 @@
-"""Confidence radii, and the indices m + u, m - u as keys of the trees.
+"""Confidence bounds, and as keys of the trees.
 
-A LIL radius depends on T_i alone: tabulated, and the trees are plain. The radii of LUCB, CLUCB and
-UGapE grow with time by a factor common to all arms, u_i = c(t) / sqrt(T_i): the trees are kinetic.
+A LIL radius, and the radius of normal evidence, depend on T_i alone: tabulated when first used, and
+the trees are plain. Other evidence is inverted for the sampled arm, and the trees are plain too.
+The radii of LUCB, CLUCB and UGapE grow with time by a factor common to all arms,
+u_i = c(t) / sqrt(T_i): the trees are kinetic.
+
+A lower bound has level `level_high` (it matters for arms of High), an upper bound `level_low`.
 """
 
 from __future__ import annotations
 
-from math import log, sqrt
+from math import isnan, log, sqrt
 
 import numpy as np
 
-from bestk.kernels import kinetic, trees
-from bestk.kernels.jit import kernel
-from bestk.kernels.types import LIL, LUCB_ROUNDS, ROUND, TOTAL, Spec, State
+from bestk.kernels import evidence, kinetic, trees
+from bestk.kernels.jit import entry, kernel
+from bestk.kernels.types import (
+    ALL_SAMPLES,
+    EVIDENCE,
+    LUCB_ROUNDS,
+    NORMAL,
+    ROUND,
+    TOTAL,
+    WIDTH,
+    Spec,
+    State,
+)
+
+LOW, HIGH = -1.0, 1.0  # the lower and the upper end of an interval
 
 # Trees in which a tie goes to the highest index hold the *lowest* of a set ordered by
 # (value descending, index ascending); all others the highest, where it goes to the lowest index.
@@ -39,50 +55,105 @@ def width(state: State, spec: Spec) -> float:
 
 
 @kernel
-def radius(state: State, spec: Spec, side: int, t: int) -> float:
-    """The LIL radius of an arm sampled t times; side 0 is High, 1 is Low."""
-    if t <= state.radii.shape[1]:
-        return state.radii[side, t - 1]
+def grows(spec: Spec) -> bool:
+    """Whether radii depend on time."""
+    return spec.radius in (LUCB_ROUNDS, ALL_SAMPLES)
+
+
+@entry
+def _normal_radius(state: State, log_level: float, t: int) -> float:
+    """The distance of a bound of normal evidence from the mean of t samples."""
+    e = state.evidence
+    return -evidence.bound(
+        e, evidence.PLUS, float(t), 0.0, 0.0, state.levels, 0, -log_level, np.nan
+    )
+
+
+@kernel
+def _computed_radius(state: State, spec: Spec, side: int, t: int) -> float:
+    if spec.radius == EVIDENCE:
+        return _normal_radius(state, spec.log_high if side == 0 else spec.log_low, t)
     w = spec.level_high if side == 0 else spec.level_low
     return spec.scale * lil(float(t), w, spec.sigma, spec.eps)
 
 
 @kernel
-def tabulate(state: State, spec: Spec) -> None:
-    """Fill the table of LIL radii with the very numbers that `radius` computes beyond it."""
-    for i in range(state.radii.shape[1]):
-        t = float(i + 1)
-        state.radii[0, i] = spec.scale * lil(t, spec.level_high, spec.sigma, spec.eps)
-        state.radii[1, i] = spec.scale * lil(t, spec.level_low, spec.sigma, spec.eps)
+def radius(state: State, spec: Spec, side: int, t: int) -> float:
+    """The radius of an arm sampled t times, from its lower (side 0) or upper (1) bound."""
+    if t > state.radii.shape[1]:
+        return _computed_radius(state, spec, side, t)
+    if isnan(state.radii[side, t - 1]):
+        state.radii[side, t - 1] = _computed_radius(state, spec, side, t)
+    return state.radii[side, t - 1]
+
+
+@entry
+def _inverted(state: State, spec: Spec, i: int, end: float) -> float:
+    """A bound of arm i by evidence that depends on more than T_i, started from the last one."""
+    side = 0 if end < 0.0 else 1
+    state.ends[side, i] = evidence.bound(
+        state.evidence,
+        -end,
+        float(state.counts[i]),
+        state.sums[i],
+        state.spread[i],
+        state.levels,
+        i,
+        -spec.log_high if side == 0 else -spec.log_low,
+        state.ends[side, i],
+    )
+    return state.ends[side, i]
 
 
 @kernel
-def set_key(
-    state: State, spec: Spec, slot: int, i: int, base: float, sign: float, side: int
-) -> None:
-    """Write the leaf of arm i: base + sign * u_i."""
-    if spec.radius == LIL:
-        state.keys[slot, i] = base + sign * radius(state, spec, side, state.counts[i])
+def bound(state: State, spec: Spec, i: int, end: float) -> float:
+    """The lower (end = LOW) or upper (HIGH) bound of an arm, where it does not depend on time."""
+    if spec.radius == EVIDENCE and state.evidence.family != NORMAL:
+        return _inverted(state, spec, i, end)
+    side = 0 if end < 0.0 else 1
+    return state.means[i] + end * radius(state, spec, side, state.counts[i])
+
+
+@kernel
+def current(state: State, spec: Spec, i: int, end: float) -> float:
+    """The same, without computing what `bound` computed after the last observation."""
+    if spec.radius == EVIDENCE and state.evidence.family != NORMAL:
+        return state.ends[0 if end < 0.0 else 1, i]
+    return bound(state, spec, i, end)
+
+
+@kernel
+def half_width(state: State, spec: Spec, i: int, end: float) -> float:
+    """The distance of that bound, which must be up to date, from the mean of arm i."""
+    side = 0 if end < 0.0 else 1
+    if spec.radius == EVIDENCE and state.evidence.family != NORMAL:
+        return end * (state.ends[side, i] - state.means[i])
+    return radius(state, spec, side, state.counts[i])
+
+
+@kernel
+def set_key(state: State, spec: Spec, slot: int, i: int, flip: float, end: float) -> None:
+    """Write the leaf of arm i: its lower or upper bound, negated for flip = -1."""
+    if grows(spec):
+        state.keys[slot, i] = flip * state.means[i]
+        state.slopes[slot, i] = flip * end / sqrt(float(state.counts[i]))
     else:
-        state.keys[slot, i] = base
-        state.slopes[slot, i] = sign / sqrt(float(state.counts[i]))
+        state.keys[slot, i] = flip * bound(state, spec, i, end)
 
 
 @kernel
 def replay(state: State, spec: Spec, slot: int, i: int, last: bool) -> None:
     """Update the tree of radii-dependent keys above leaf i."""
-    if spec.radius == LIL:
-        trees.update(state.nodes, state.keys, slot, i, last)
+    if grows(spec):
+        kinetic.update(state, slot, i, state.widths[WIDTH], last)
     else:
-        kinetic.update(state, slot, i, state.widths[0], last)
+        trees.update(state.nodes, state.keys, slot, i, last)
 
 
 @kernel
-def place(
-    state: State, spec: Spec, slot: int, i: int, base: float, sign: float, side: int, last: bool
-) -> None:
-    """Put arm i into the tree, or move it there, with index base + sign * u_i."""
-    set_key(state, spec, slot, i, base, sign, side)
+def place(state: State, spec: Spec, slot: int, i: int, flip: float, end: float, last: bool) -> None:
+    """Put arm i into the tree, or move it there, by its lower or upper bound."""
+    set_key(state, spec, slot, i, flip, end)
     replay(state, spec, slot, i, last)
 
 
@@ -90,7 +161,7 @@ def place(
 def remove(state: State, spec: Spec, slot: int, i: int, last: bool) -> None:
     """Take arm i out of the tree."""
     state.keys[slot, i] = -np.inf
-    if spec.radius != LIL:
+    if grows(spec):
         state.slopes[slot, i] = 0.0
     replay(state, spec, slot, i, last)
 
@@ -98,22 +169,22 @@ def remove(state: State, spec: Spec, slot: int, i: int, last: bool) -> None:
 @kernel
 def build(state: State, spec: Spec, slot: int, last: bool) -> None:
     """Play every match of a tree of radii-dependent keys."""
-    if spec.radius == LIL:
-        trees.build(state.nodes, state.keys, slot, last)
+    if grows(spec):
+        kinetic.build(state, slot, state.widths[WIDTH], last)
     else:
-        kinetic.build(state, slot, state.widths[0], last)
+        trees.build(state.nodes, state.keys, slot, last)
 
 
 @kernel
 def advance(state: State, spec: Spec, slot: int, last: bool) -> None:
     """Bring a tree of radii-dependent keys up to the current time."""
-    if spec.radius != LIL:
-        kinetic.advance(state, slot, state.widths[0], last)
+    if grows(spec):
+        kinetic.advance(state, slot, state.widths[WIDTH], last)
 
 
 @kernel
 def index(state: State, spec: Spec, slot: int, i: int) -> float:
     """The current index of arm i in a tree of radii-dependent keys."""
-    if spec.radius == LIL:
-        return state.keys[slot, i]
-    return kinetic.value(state.keys, state.slopes, slot, i, state.widths[0])
+    if grows(spec):
+        return kinetic.value(state.keys, state.slopes, slot, i, state.widths[WIDTH])
+    return state.keys[slot, i]

@@ -14,7 +14,6 @@ from bestk.kernels import bounds, highs, trees
 from bestk.kernels.jit import entry, kernel
 from bestk.kernels.types import (
     DIFFERENCE,
-    LIL,
     REVISED_IN,
     REVISED_OUT,
     IntArray,
@@ -26,11 +25,11 @@ from bestk.kernels.types import (
 @kernel
 def _set_revised(state: State, spec: Spec, i: int) -> None:
     """Algorithm 2, lines 5 and 6: m - u inside M, m + u outside, filed under Mt or its rest."""
-    sign = -1.0 if state.high[i] else 1.0
+    end = bounds.LOW if state.high[i] else bounds.HIGH
     if state.other[i]:
-        bounds.set_key(state, spec, REVISED_IN, i, -state.means[i], -sign, 0)
+        bounds.set_key(state, spec, REVISED_IN, i, -1.0, end)
     else:
-        bounds.set_key(state, spec, REVISED_OUT, i, state.means[i], sign, 0)
+        bounds.set_key(state, spec, REVISED_OUT, i, 1.0, end)
 
 
 @kernel
@@ -38,8 +37,11 @@ def _set_difference(state: State, spec: Spec, i: int) -> None:
     """The radius of an arm of the symmetric difference (or 1/sqrt(T), in the same order)."""
     key = -np.inf
     if state.high[i] != state.other[i]:
-        t = state.counts[i]
-        key = bounds.radius(state, spec, 0, t) if spec.radius == LIL else 1.0 / sqrt(float(t))
+        if bounds.grows(spec):
+            key = 1.0 / sqrt(float(state.counts[i]))
+        else:
+            end = bounds.LOW if state.high[i] else bounds.HIGH
+            key = bounds.half_width(state, spec, i, end)
     state.keys[DIFFERENCE, i] = key
 
 
@@ -53,7 +55,7 @@ def _refresh(state: State, spec: Spec, i: int) -> None:
 
 
 @kernel
-def _settle(state: State, spec: Spec) -> None:
+def settle(state: State, spec: Spec) -> None:
     """Algorithm 2, line 7: Mt, first K in the order revised mean descending, index ascending."""
     while True:
         a = trees.winner(state.nodes, REVISED_IN)
@@ -79,7 +81,7 @@ def build(state: State, spec: Spec) -> None:
     bounds.build(state, spec, REVISED_IN, True)
     bounds.build(state, spec, REVISED_OUT, False)
     trees.build(state.nodes, state.keys, DIFFERENCE, False)
-    _settle(state, spec)
+    settle(state, spec)
 
 
 @kernel
@@ -87,7 +89,7 @@ def ask(state: State, spec: Spec, out: IntArray) -> int:
     """The arm of largest radius in the symmetric difference; 0 when Mt cannot beat M."""
     bounds.advance(state, spec, REVISED_IN, True)
     bounds.advance(state, spec, REVISED_OUT, False)
-    _settle(state, spec)
+    settle(state, spec)
     # Algorithm 2, line 8: M = Mt, made safe for ties and for slack on the total
     if not _exceeds(state, spec):
         return 0
@@ -112,13 +114,19 @@ def _exceeds(state: State, spec: Spec) -> bool:
     revised = _revised(state, spec, arm)
     if (revised - y if state.other[arm] else x - revised) > spec.epsilon:
         return True
+    return lead(state, spec) > spec.epsilon
+
+
+@entry
+def lead(state: State, spec: Spec) -> float:
+    """By how much Mt beats M in revised means."""
     total = 0.0
     arm = trees.following(state.nodes, state.keys, DIFFERENCE, -1)
     while arm >= 0:
         revised = _revised(state, spec, arm)
         total += revised if state.other[arm] else -revised
         arm = trees.following(state.nodes, state.keys, DIFFERENCE, arm)
-    return total > spec.epsilon
+    return total
 
 
 @kernel
@@ -137,4 +145,4 @@ def tell(state: State, spec: Spec, i: int) -> None:
         _refresh(state, spec, entered)
     if i not in (left, entered):
         _refresh(state, spec, i)
-    _settle(state, spec)
+    settle(state, spec)

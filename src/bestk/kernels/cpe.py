@@ -11,16 +11,37 @@ from __future__ import annotations
 
 from bestk.kernels import bounds, oracles
 from bestk.kernels.jit import entry, kernel
-from bestk.kernels.types import EMPIRICAL, LIL, NO_ORACLE, REVISED, IntArray, Spec, State
+from bestk.kernels.types import (
+    EMPIRICAL,
+    EVIDENCE,
+    LEAD,
+    NO_ORACLE,
+    NORMAL,
+    REVISED,
+    WIDTH,
+    IntArray,
+    Spec,
+    State,
+)
 
 ROUNDING = 1e-9  # of all weights together: what an oracle in floating point may be off
 
 
 @kernel
 def _radius(state: State, spec: Spec, i: int) -> float:
-    if spec.radius == LIL:
-        return bounds.radius(state, spec, 0, state.counts[i])
-    return state.widths[0] * state.slopes[0, i]
+    """The distance of the revised mean from the mean: down inside M, up outside."""
+    if bounds.grows(spec):
+        return state.widths[WIDTH] * state.slopes[0, i]
+    return bounds.half_width(state, spec, i, bounds.LOW if state.high[i] else bounds.HIGH)
+
+
+@kernel
+def _revised(state: State, spec: Spec, i: int) -> float:
+    """The lower bound of an arm of M, the upper bound of any other."""
+    end = bounds.LOW if state.high[i] else bounds.HIGH
+    if bounds.grows(spec):
+        return state.means[i] + end * _radius(state, spec, i)
+    return bounds.current(state, spec, i, end)
 
 
 @kernel
@@ -39,8 +60,7 @@ def revise(state: State, spec: Spec) -> bool:
     """
     lead, size, known = 0.0, 0.0, False
     for i in range(spec.n_arms):
-        u = _radius(state, spec, i)
-        revised = state.means[i] - u if state.high[i] else state.means[i] + u
+        revised = _revised(state, spec, i)
         state.weights[REVISED, i] = min(revised, spec.ceiling)
         empirical = state.weights[EMPIRICAL, i]
         size += abs(empirical)
@@ -67,7 +87,7 @@ def choose(state: State, spec: Spec, out: IntArray) -> int:
                 largest, arm = u, i
     if lead < -ROUNDING * size:
         return -1
-    state.widths[1] = lead
+    state.widths[LEAD] = lead
     # "M = Mt", made safe for ties and for slack on the total
     if lead <= spec.epsilon:
         return 0
@@ -117,6 +137,9 @@ def build(state: State, spec: Spec) -> None:
 
 @kernel
 def tell(state: State, spec: Spec, i: int) -> None:
-    """Keep 1/sqrt(T_i) where the radius needs it."""
-    if spec.radius != LIL:
+    """Keep 1/sqrt(T_i) or both bounds, whichever the radius needs."""
+    if bounds.grows(spec):
         state.slopes[0, i] = 1.0 / float(state.counts[i]) ** 0.5
+    elif spec.radius == EVIDENCE and state.evidence.family != NORMAL:
+        bounds.bound(state, spec, i, bounds.LOW)
+        bounds.bound(state, spec, i, bounds.HIGH)

@@ -13,14 +13,20 @@ overshoots: it lands where there is at least that much evidence.
 from __future__ import annotations
 
 from math import erfc, exp, isinf, lgamma, log, log1p, pi, sqrt
-from typing import NamedTuple
 
 import numpy as np
 
 from bestk.kernels.jit import entry, kernel
-from bestk.kernels.types import FloatArray, IntArray
+from bestk.kernels.types import (
+    BERNSTEIN,
+    BETA,
+    BETTING,
+    NORMAL,
+    Evidence,
+    FloatArray,
+    IntArray,
+)
 
-NORMAL, BETA, BETTING, BERNSTEIN = range(4)
 PLUS, MINUS = 1.0, -1.0  # against "mean <= c", against "mean >= c"
 
 TOLERANCE = 1e-10  # of log E at a bound; grows only where rounding makes it unreachable
@@ -28,17 +34,6 @@ MAX_STEPS = 100  # of the inverse; 3 to 6 are usual
 
 _ROOT_PI = sqrt(pi)
 _HALF_LOG_2PI = 0.5 * log(2.0 * pi)
-
-
-class Evidence(NamedTuple):
-    """One family of evidence: constants fixed before any data. Built in `confidence.py`."""
-
-    family: int
-    sigma: float  # NORMAL
-    levels: FloatArray  # ascending; first and last are the ends of the range
-    points: FloatArray  # mixed over: n0 (NORMAL), theta (BETTING), b (BERNSTEIN)
-    log_weights: FloatArray
-    log_rest: FloatArray  # log(1 - point) for BETTING and BERNSTEIN
 
 
 # --- log-sum-exp, one term at a time --------------------------------------------------------------
@@ -150,10 +145,11 @@ def divergence_part(a: float, d: float, mean: float, c: float) -> float:
 
 
 @kernel
-def beta(sign: float, t: float, s: float, c: float) -> tuple[float, float]:
+def beta(e: Evidence, sign: float, t: float, s: float, c: float) -> tuple[float, float]:
     """Beta(1/2, 1/2) mixture, flat beyond the mean; slope per unit of log distance from the end."""
-    s = min(max(s, 0.0), t)
-    c = min(max(c, 0.0), 1.0)
+    low, width = e.levels[0], e.levels[1] - e.levels[0]
+    s = min(max((s - t * low) / width, 0.0), t)
+    c = min(max((c - low) / width, 0.0), 1.0)
     least = beta_least(t, s)
     f = t - s
     # t (c - m), from the smaller end so that no digits are lost near it
@@ -243,7 +239,7 @@ def spread(e: Evidence, t: float, s: float, v: float, x: float) -> float:
 # --- any family -----------------------------------------------------------------------------------
 
 
-@kernel
+@entry
 def log_evidence(
     e: Evidence, sign: float, t: float, s: float, v: float, counts: IntArray, i: int, c: float
 ) -> tuple[float, float]:
@@ -253,7 +249,7 @@ def log_evidence(
     if e.family == NORMAL:
         return normal(e, sign, t, s, c)
     if e.family == BETA:
-        return beta(sign, t, s, c)
+        return beta(e, sign, t, s, c)
     if e.family == BETTING:
         return betting(e, sign, t, counts, i, c)
     return bernstein(e, sign, t, s, v, c)
@@ -293,7 +289,7 @@ def first_guess(e: Evidence, t: float, v: float, top: float, target: float) -> f
     return top * exp(-min(sqrt(2.0 * wanted / hits) + wanted / hits, 600.0))
 
 
-@kernel
+@entry
 def bound(
     e: Evidence,
     sign: float,

@@ -11,7 +11,7 @@ from bestk.kernels.types import INDEX, MOST, TOTAL, IntArray, Spec, State
 def build(state: State, spec: Spec) -> None:
     """The tree of upper bounds m + (1 + beta) U(T, delta), once every arm has been sampled."""
     for i in range(spec.n_arms):
-        bounds.set_key(state, spec, INDEX, i, state.means[i], 1.0, 0)
+        bounds.set_key(state, spec, INDEX, i, 1.0, bounds.HIGH)
     bounds.build(state, spec, INDEX, False)
 
 
@@ -29,4 +29,4 @@ def ask(state: State, spec: Spec, out: IntArray) -> int:
 @kernel
 def tell(state: State, spec: Spec, i: int) -> None:
     """The new upper bound of arm i."""
-    bounds.place(state, spec, INDEX, i, state.means[i], 1.0, 0, False)
+    bounds.place(state, spec, INDEX, i, 1.0, bounds.HIGH, False)

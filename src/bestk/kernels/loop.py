@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from bestk.kernels import rng, step
 from bestk.kernels.jit import entry, kernel
-from bestk.kernels.types import CPE, TOTAL, BoolArray, FloatArray, IntArray, Spec, State
+from bestk.kernels.types import (
+    CPE,
+    EXCHANGE,
+    TOTAL,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Spec,
+    State,
+    World,
+)
 
 POLL = 1 << 14  # samples between two looks at the cancel flag
 
@@ -13,9 +23,7 @@ POLL = 1 << 14  # samples between two looks at the cancel flag
 def play(
     state: State,
     spec: Spec,
-    source: int,
-    means: FloatArray,
-    sigma: float,
+    world: World,
     run: int,
     max_samples: int,
     out: IntArray,
@@ -29,7 +37,7 @@ def play(
         if n == 0:
             return True
         for j in range(min(n, max_samples - state.clock[TOTAL])):
-            sample(state, spec, source, means, sigma, run, out[j])
+            sample(state, spec, world, run, out[j])
         if state.clock[TOTAL] >= poll:
             poll += POLL
             if cancel[0] != 0:
@@ -38,26 +46,16 @@ def play(
 
 
 @kernel
-def sample(
-    state: State, spec: Spec, source: int, means: FloatArray, sigma: float, run: int, arm: int
-) -> None:
+def sample(state: State, spec: Spec, world: World, run: int, arm: int) -> None:
     """Draw the next reward of an arm and tell it; a policy that minimises is told its negative."""
-    reward = rng.draw(source, means, sigma, spec.seed, run, arm, state.counts[arm])
+    reward = rng.draw(world, spec.seed, run, arm, state.counts[arm])
     step.tell(state, spec, arm, spec.sign * reward)
 
 
 @kernel
-def turn(
-    state: State,
-    spec: Spec,
-    source: int,
-    means: FloatArray,
-    sigma: float,
-    run: int,
-    out: IntArray,
-) -> int:
+def turn(state: State, spec: Spec, world: World, run: int, out: IntArray) -> int:
     """Around a Python oracle: sample the arm that was chosen, begin the next ask."""
-    sample(state, spec, source, means, sigma, run, out[0])
+    sample(state, spec, world, run, out[0])
     return step.ask_means(state, spec, out)
 
 
@@ -67,7 +65,7 @@ def score(
 ) -> bool:
     """Whether the current answer is valid: all arms acceptable, or a total of at least `least`."""
     n = step.recommend(state, spec, out)
-    if spec.family == CPE:
+    if spec.family in (CPE, EXCHANGE):
         total = 0.0
         for j in range(n):
             total += values[out[j]]
@@ -82,9 +80,7 @@ def score(
 def play_many(
     state: State,
     spec: Spec,
-    source: int,
-    means: FloatArray,
-    sigma: float,
+    world: World,
     first_run: int,
     max_samples: int,
     values: FloatArray,
@@ -106,9 +102,7 @@ def play_many(
     for r in range(samples.shape[0]):
         if cancel[0] != 0:
             return
-        finished[r] = play(
-            state, spec, source, means, sigma, first_run + r, max_samples, out, cancel
-        )
+        finished[r] = play(state, spec, world, first_run + r, max_samples, out, cancel)
         samples[r] = state.clock[TOTAL]
         for i in range(spec.n_arms):
             if acceptable[i]:

@@ -1,13 +1,16 @@
 """The LUCB family: compare h, the weakest arm of High, with l, the strongest of Low.
 
 Algorithm 1 of the paper (lil'RandLUCB), and on the same pair LUCB (Kalyanakrishnan et al. 2012),
-lil'LUCB, LUCB++ (Simchowitz et al. 2017) and uniform sampling. They differ in the levels of the
-radius and in the rule that picks from the pair.
+lil'LUCB, LUCB++ (Simchowitz et al. 2017), e-lucb (docs/e-lucb.md) and uniform sampling. They differ
+in the bounds and their levels, in the rule that picks from the pair, and e-lucb may stop before its
+bounds separate (`hybrid.py`).
 """
 
 from __future__ import annotations
 
-from bestk.kernels import bounds, highs, rng, trees
+from math import inf
+
+from bestk.kernels import bounds, highs, hybrid, rng, trees
 from bestk.kernels.jit import entry, kernel
 from bestk.kernels.types import (
     ASKS,
@@ -15,6 +18,7 @@ from bestk.kernels.types import (
     EVERY,
     LEAST_SAMPLED,
     LOWER,
+    RADIUS,
     RUN,
     UPPER,
     IntArray,
@@ -27,9 +31,9 @@ from bestk.kernels.types import (
 def _place(state: State, spec: Spec, i: int) -> None:
     """Algorithm 1, lines 5 and 6: High arms show their lower bound, Low arms their upper bound."""
     if state.high[i]:
-        bounds.place(state, spec, LOWER, i, -state.means[i], 1.0, 0, False)
+        bounds.place(state, spec, LOWER, i, -1.0, bounds.LOW, False)
     else:
-        bounds.place(state, spec, UPPER, i, state.means[i], 1.0, 1, False)
+        bounds.place(state, spec, UPPER, i, 1.0, bounds.HIGH, False)
 
 
 @entry
@@ -38,9 +42,9 @@ def build(state: State, spec: Spec) -> None:
     highs.build(state, spec)
     for i in range(spec.n_arms):
         if state.high[i]:
-            bounds.set_key(state, spec, LOWER, i, -state.means[i], 1.0, 0)
+            bounds.set_key(state, spec, LOWER, i, -1.0, bounds.LOW)
         else:
-            bounds.set_key(state, spec, UPPER, i, state.means[i], 1.0, 1)
+            bounds.set_key(state, spec, UPPER, i, 1.0, bounds.HIGH)
     bounds.build(state, spec, LOWER, False)
     bounds.build(state, spec, UPPER, False)
 
@@ -48,17 +52,34 @@ def build(state: State, spec: Spec) -> None:
 @kernel
 def ask(state: State, spec: Spec, out: IntArray) -> int:
     """The next round; 0 when the bounds separate."""
+    h, l, lower, upper = critical(state, spec)  # noqa: E741 - the paper's name
+    # Algorithm 1, line 9: stop when the bounds separate, up to the slack
+    if upper - lower <= spec.epsilon:
+        return 0
+    if hybrid.is_due(state, spec) and hybrid.holds(state, spec, h, l, lower, upper):
+        return 0
+    return choose(state, spec, h, l, out)
+
+
+@kernel
+def critical(state: State, spec: Spec) -> tuple[int, int, float, float]:
+    """The pair h, l, the lower bound of h and the upper bound of l."""
     bounds.advance(state, spec, LOWER, False)
     bounds.advance(state, spec, UPPER, False)
     # Algorithm 1, line 7: h_t, the arm of High with the lowest lower bound
     h = trees.winner(state.nodes, LOWER)
     # line 8: l_t, the arm of Low with the highest upper bound
-    l = trees.winner(state.nodes, UPPER)  # noqa: E741 - the paper's name
-    # line 9: stop when the bounds separate, up to the slack
-    lower, upper = -bounds.index(state, spec, LOWER, h), bounds.index(state, spec, UPPER, l)
+    l = trees.winner(state.nodes, UPPER)  # noqa: E741
+    return h, l, -bounds.index(state, spec, LOWER, h), bounds.index(state, spec, UPPER, l)
+
+
+@entry
+def is_certified(state: State, spec: Spec) -> bool:
+    """Whether the present answer is proved, by bounds or by evidence of both sides together."""
+    h, l, lower, upper = critical(state, spec)  # noqa: E741
     if upper - lower <= spec.epsilon:
-        return 0
-    return choose(state, spec, h, l, out)
+        return True
+    return spec.log_both > -inf and hybrid.holds(state, spec, h, l, lower, upper)
 
 
 @kernel
@@ -76,8 +97,14 @@ def choose(state: State, spec: Spec, h: int, l: int, out: IntArray) -> int:  # n
         # Gabillon et al. (2012), as in the paper's second footnote of Section 3
         out[0] = h if t_h <= t_l else l
         return 1
-    # Algorithm 1, line 10: h_t with probability T_l / (T_h + T_l), otherwise l_t
     coin = rng.uniform(spec.seed, state.clock[RUN], 0, state.clock[ASKS], rng.COIN)
+    if spec.rule == RADIUS:
+        # the wider interval more often: h_t with probability u_h / (u_h + u_l)
+        u_h = bounds.half_width(state, spec, h, bounds.LOW)
+        u_l = bounds.half_width(state, spec, l, bounds.HIGH)
+        out[0] = h if coin * (u_h + u_l) < u_h else l
+        return 1
+    # Algorithm 1, line 10: h_t with probability T_l / (T_h + T_l), otherwise l_t
     out[0] = h if coin * (t_h + t_l) < t_l else l
     return 1
 

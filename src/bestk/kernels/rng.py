@@ -11,9 +11,9 @@ from math import log, sqrt
 import numpy as np
 
 from bestk.kernels.jit import kernel
-from bestk.kernels.types import BERNOULLI, FloatArray
+from bestk.kernels.types import BERNOULLI, GAUSSIAN, World
 
-REWARD, COIN = 0, 1  # streams
+REWARD, COIN, ROUNDING = 0, 1, 2  # streams
 
 _M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 _W0, _W1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
@@ -113,11 +113,25 @@ def normal_quantile(p: float) -> float:
 
 
 @kernel
-def draw(
-    source: int, means: FloatArray, sigma: float, seed: int, run: int, arm: int, n: int
-) -> float:
+def draw(world: World, seed: int, run: int, arm: int, n: int) -> float:
     """The n-th simulated reward of an arm in a run."""
     u = uniform(seed, run, arm, n, REWARD)
-    if source == BERNOULLI:
-        return 1.0 if u < means[arm] else 0.0
-    return means[arm] + sigma * normal_quantile(u)
+    if world.source == GAUSSIAN:
+        return world.means[arm] + world.sigma * normal_quantile(u)
+    if world.source == BERNOULLI:
+        return 1.0 if u < world.means[arm] else 0.0
+    return _pick(world, arm, u)
+
+
+@kernel
+def _pick(world: World, arm: int, u: float) -> float:
+    """A stored value of an arm, as often as it occurs."""
+    low, high = world.first[arm], world.first[arm + 1] - 1
+    ticket = np.int64(u * world.cumulated[high])
+    while low < high:  # the first value whose cumulated count exceeds the ticket
+        middle = (low + high) >> 1
+        if world.cumulated[middle] > ticket:
+            high = middle
+        else:
+            low = middle + 1
+    return world.values[low]

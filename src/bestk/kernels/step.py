@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from bestk.kernels import bounds, clucb, cpe, lilucb, pair, ugape
+from bestk.kernels import bounds, clucb, cpe, evidence, exchange, lilucb, pair, rng, ugape
 from bestk.kernels.jit import entry, kernel
 from bestk.kernels.types import (
     ASKS,
+    BERNSTEIN,
+    BETTING,
     CLOCK_SIZE,
     CLUCB,
     CPE,
     EMPIRICAL,
-    LIL,
+    EVIDENCE,
+    EXCHANGE,
+    FLOOR,
+    LEAD,
     LIL_UCB,
     LUCB_ROUNDS,
     MOST,
     NEXT,
+    NO_EVIDENCE,
     NO_ORACLE,
+    NORMAL,
     PAIR,
+    REVISED_IN,
+    REVISED_OUT,
     ROADS,
     ROUND,
     RUN,
@@ -26,22 +35,28 @@ from bestk.kernels.types import (
     SLOTS,
     TOTAL,
     UGAPE,
+    WIDTH,
+    WIDTHS_SIZE,
+    WITNESS_IN,
+    WITNESS_OUT,
+    Evidence,
     IntArray,
     Spec,
     State,
 )
 
-TABLE = 1 << 14  # radii kept in a table; arbitrary: two tables fit a core's cache
+TABLE = 1 << 16  # radii kept in a table once computed; arbitrary: half a megabyte a side
 
 
-def new_state(spec: Spec, table: IntArray | None = None) -> State:
+def new_state(spec: Spec, table: IntArray | None = None, evidence: Evidence = NO_EVIDENCE) -> State:
     """Allocate the state of a policy before its first observation; `table` is its oracle's."""
     n, slots = spec.n_arms, SLOTS[spec.family]
     leaves = 1 << max(1, (n - 1).bit_length())
-    arms = n if spec.family == CPE else 1
+    arms = n if spec.family in (CPE, EXCHANGE) else 1
+    inverted = spec.radius == EVIDENCE and evidence.family != NORMAL
     scratch = 2 * spec.n_nodes if spec.structure == ROADS else spec.n_nodes
-    timed = (1, 1) if spec.radius == LIL else (slots, leaves)
-    state = State(
+    timed = (slots, leaves) if bounds.grows(spec) else (1, 1)
+    return State(
         counts=np.zeros(n, np.int64),
         sums=np.zeros(n),
         means=np.zeros(n),
@@ -51,18 +66,19 @@ def new_state(spec: Spec, table: IntArray | None = None) -> State:
         slopes=np.zeros(timed),
         nodes=np.zeros((slots, leaves), np.int32),
         fails=np.full(timed, np.inf),
-        widths=np.zeros(2),
-        radii=np.zeros((2, TABLE if spec.radius == LIL else 1)),
+        widths=np.zeros(WIDTHS_SIZE),
+        radii=np.full((2, 1 if bounds.grows(spec) else TABLE), np.nan),
         clock=np.zeros(CLOCK_SIZE, np.int64),
         table=np.zeros((1, 1), np.int64) if table is None else table,
         weights=np.zeros((2, arms)),
         orders=np.zeros((2, arms), np.int64),
         parent=np.zeros(scratch, np.int64),
         value=np.zeros(spec.n_nodes),
+        evidence=evidence,
+        levels=np.zeros((n, evidence.levels.size) if inverted else (1, 1), np.int64),
+        spread=np.zeros(n if spec.radius == EVIDENCE else 1),
+        ends=np.full((2, n) if inverted else (2, 1), np.nan),
     )
-    if spec.radius == LIL:
-        bounds.tabulate(state, spec)
-    return state
 
 
 @kernel
@@ -75,16 +91,20 @@ def reset(state: State, run: int) -> None:
     state.other[:] = False
     state.keys[:] = -np.inf
     state.slopes[:] = 0.0
+    state.levels[:] = 0
+    state.spread[:] = 0.0
+    state.ends[:] = np.nan
     state.clock[:] = 0
     state.clock[RUN] = run
+    state.clock[WITNESS_IN] = state.clock[WITNESS_OUT] = -1
 
 
 @entry
 def _build(state: State, spec: Spec) -> None:
     """Set up the trees once every arm has been sampled."""
-    if spec.radius != LIL:
+    if bounds.grows(spec):
         state.clock[ROUND] = max(1, state.counts[state.clock[MOST]])
-        state.widths[0] = bounds.width(state, spec)
+        state.widths[WIDTH] = bounds.width(state, spec)
         state.clock[ROUND] = 0
     if spec.family == PAIR:
         pair.build(state, spec)
@@ -94,24 +114,32 @@ def _build(state: State, spec: Spec) -> None:
         ugape.build(state, spec)
     elif spec.family == CPE:
         cpe.build(state, spec)
+    elif spec.family == EXCHANGE:
+        exchange.build(state, spec)
     else:
         lilucb.build(state, spec)
 
 
 @kernel
 def begin(state: State, spec: Spec, out: IntArray) -> int:
-    """Count an ask and move the clocks; 1 with an arm never sampled, 0 if there is none."""
+    """Count an ask and move the clocks; 1 with an arm sampled too little, 0 if there is none."""
     state.clock[ASKS] += 1
-    if state.clock[SEEN] < spec.n_arms:  # every policy starts by sampling each arm once
-        while state.counts[state.clock[NEXT]] > 0:
-            state.clock[NEXT] += 1
-        out[0] = state.clock[NEXT]
-        return 1
-    if spec.radius != LIL:
+    # every policy starts by sampling each arm once; e-lucb goes on to keep all arms sampled
+    floor = 1
+    if spec.share > 0:
+        floor = max(1, state.clock[TOTAL] // (spec.share * spec.n_arms))
+    if floor > state.clock[FLOOR]:
+        state.clock[FLOOR], state.clock[NEXT] = floor, 0
+    while state.clock[NEXT] < spec.n_arms:
+        if state.counts[state.clock[NEXT]] < floor:
+            out[0] = state.clock[NEXT]
+            return 1
+        state.clock[NEXT] += 1
+    if bounds.grows(spec):
         if spec.radius == LUCB_ROUNDS:
             # LUCB's proof needs T_i <= r at every check, which its own rounds keep by themselves
             state.clock[ROUND] = max(state.clock[ROUND] + 1, state.counts[state.clock[MOST]])
-        state.widths[0] = bounds.width(state, spec)
+        state.widths[WIDTH] = bounds.width(state, spec)
     return 0
 
 
@@ -128,12 +156,39 @@ def ask(state: State, spec: Spec, out: IntArray) -> int:
         return ugape.ask(state, spec, out)
     if spec.family == CPE:
         return cpe.ask(state, spec, out)
+    if spec.family == EXCHANGE:
+        return exchange.ask(state, spec, out)
     return lilucb.ask(state, spec, out)
+
+
+@entry
+def _count(state: State, spec: Spec, arm: int, reward: float) -> float:
+    """Keep what evidence needs of a reward; returns the reward as the policy sees it.
+
+    Bets need one of finitely many levels: a reward between two of them becomes one or the other at
+    random, such that its mean is kept, by a coin that belongs to the arm's n-th observation.
+    """
+    e = state.evidence
+    if e.family == BERNSTEIN:
+        n, s = float(state.counts[arm]), state.sums[arm]
+        state.spread[arm] = evidence.spread(e, n, s, state.spread[arm], reward)
+    elif e.family == BETTING:
+        above = np.searchsorted(e.levels, reward)
+        if e.levels[above] != reward:
+            coin = rng.uniform(spec.seed, state.clock[RUN], arm, state.counts[arm], rng.ROUNDING)
+            step = e.levels[above] - e.levels[above - 1]
+            if coin * step >= reward - e.levels[above - 1]:
+                above -= 1
+            reward = e.levels[above]
+        state.levels[arm, above] += 1
+    return reward
 
 
 @kernel
 def tell(state: State, spec: Spec, arm: int, reward: float) -> None:
     """Record one observation."""
+    if spec.radius == EVIDENCE and state.evidence.family != NORMAL:
+        reward = _count(state, spec, arm, reward)
     state.counts[arm] += 1
     state.sums[arm] += reward
     state.means[arm] = state.sums[arm] / state.counts[arm]
@@ -155,6 +210,8 @@ def tell(state: State, spec: Spec, arm: int, reward: float) -> None:
         ugape.tell(state, spec, arm)
     elif spec.family == CPE:
         cpe.tell(state, spec, arm)
+    elif spec.family == EXCHANGE:
+        exchange.tell(state, spec, arm)
     else:
         lilucb.tell(state, spec, arm)
 
@@ -167,7 +224,7 @@ def recommend(state: State, spec: Spec, out: IntArray) -> int:
         return 1
     if state.clock[SEEN] == spec.n_arms:  # an answer that depends on time or on an oracle
         if spec.family == UGAPE:
-            state.widths[0] = bounds.width(state, spec)
+            state.widths[WIDTH] = bounds.width(state, spec)
             ugape.settle(state, spec)
         elif spec.structure != NO_ORACLE:
             cpe.means(state, spec)
@@ -178,6 +235,39 @@ def recommend(state: State, spec: Spec, out: IntArray) -> int:
             out[n] = i
             n += 1
     return n
+
+
+@entry
+def slack(state: State, spec: Spec) -> float:
+    """The least epsilon at which the bounds certify the answer; once every arm has been sampled.
+
+    Of a policy over a Python oracle it is that of the last ask.
+    """
+    if spec.family == LIL_UCB:
+        return np.inf
+    if bounds.grows(spec):
+        state.widths[WIDTH] = bounds.width(state, spec)
+    if spec.family == PAIR:
+        _, _, lower, upper = pair.critical(state, spec)
+        return upper - lower
+    if spec.family == CLUCB:
+        bounds.advance(state, spec, REVISED_IN, True)
+        bounds.advance(state, spec, REVISED_OUT, False)
+        clucb.settle(state, spec)
+        return clucb.lead(state, spec)
+    if spec.family == UGAPE:
+        return ugape.settle(state, spec)
+    if spec.family == EXCHANGE:
+        exchange.critical(state, spec)
+    return state.widths[LEAD]
+
+
+@entry
+def is_certified(state: State, spec: Spec) -> bool:
+    """Whether the answer is certified at spec.epsilon, checked on the spot; for e-lucb, e-clucb."""
+    if spec.family == EXCHANGE:
+        return exchange.is_certified(state, spec)
+    return pair.is_certified(state, spec)
 
 
 @kernel

@@ -14,21 +14,30 @@ BoolArray = NDArray[np.bool_]
 
 # --- axes, one if-ladder each -------------------------------------------------------------------
 # family: how rounds are chosen, `step.py`
-PAIR, CLUCB, UGAPE, LIL_UCB, CPE = range(5)
+PAIR, CLUCB, UGAPE, LIL_UCB, CPE, EXCHANGE = range(6)
 # radius: the width of a confidence bound, `bounds.py`
-LIL, LUCB_ROUNDS, ALL_SAMPLES = range(3)
-# rule: which of the pair (h, l) is sampled, `pair.py`
-RANDOM, BOTH, LEAST_SAMPLED, EVERY = range(4)
+LIL, LUCB_ROUNDS, ALL_SAMPLES, EVIDENCE = range(4)
+# rule: which of the pair (h, l) is sampled, `pair.py`; RANDOM by counts, RADIUS by half-widths
+RANDOM, BOTH, LEAST_SAMPLED, EVERY, RADIUS = range(5)
 # structure: the oracle of a decision class, `oracles.py`; NO_ORACLE: none is compiled
 NO_ORACLE, PARTITION, FOREST, DAG, ROADS, EXPLICIT = range(6)
 # source of simulated rewards, `rng.py`
-GAUSSIAN, BERNOULLI = range(2)
+GAUSSIAN, BERNOULLI, TABLE = range(3)
+# evidence: which family of formulas, `evidence.py`
+NORMAL, BETA, BETTING, BERNSTEIN = range(4)
 
 # --- State.clock --------------------------------------------------------------------------------
 # samples so far, asks so far, LUCB's round number, arms sampled at least once, first arm that may
-# be unsampled, the most sampled arm, this run's number
-TOTAL, ASKS, ROUND, SEEN, NEXT, MOST, RUN = range(7)
-CLOCK_SIZE = 7
+# be below the floor, the most sampled arm, this run's number, the floor (samples that every arm
+# must have), and the pair that last refuted the hybrid stop
+TOTAL, ASKS, ROUND, SEEN, NEXT, MOST, RUN, FLOOR, WITNESS_IN, WITNESS_OUT = range(10)
+CLOCK_SIZE = 10
+
+# --- State.widths ---------------------------------------------------------------------------------
+# c(t), the common factor of radii that depend on time; the last lead of CPE; where the pair that
+# last refuted the hybrid stop did so
+WIDTH, LEAD, WITNESS_AT = range(3)
+WIDTHS_SIZE = 3
 
 # --- slots: the row of a tournament tree in State.keys (every tree finds its largest key) ---------
 # M = High, the K largest means, in every family that needs it
@@ -42,7 +51,7 @@ INDEX = 0
 # ugape: S, the K largest U, then L by membership of S and J, L over J and U outside J
 U_IN, U_OUT, L_SJ, L_S, L_J, L_NONE, L_ALL_J, U_REST = range(8)
 
-SLOTS = {PAIR: 4, CLUCB: 5, UGAPE: 8, LIL_UCB: 1, CPE: 1}
+SLOTS = {PAIR: 4, CLUCB: 5, UGAPE: 8, LIL_UCB: 1, CPE: 1, EXCHANGE: 1}
 
 # --- rows of State.weights and State.orders for combinatorial classes -----------------------------
 EMPIRICAL, REVISED = range(2)
@@ -59,8 +68,8 @@ class Spec(NamedTuple):
     seed: int  # of the policy's coins
     sigma: float
     eps: float  # the LIL parameter of Lemma 2.1
-    level_high: float  # w of U(T, w) for arms of High
-    level_low: float  # w of U(T, w) for arms of Low
+    level_high: float  # error given to an arm's lower bound (arms of High): w of U(T, w)
+    level_low: float  # error given to an arm's upper bound (arms of Low)
     scale: float  # factor on U: 1, or 1 + beta for lil-ucb
     nu: float  # the wanted error, for the radii that depend on time
     lam: float  # lambda of lil-ucb
@@ -72,6 +81,26 @@ class Spec(NamedTuple):
     source: int = 0
     target: int = 0
     ceiling: float = np.inf
+    # evidence: logs of level_high and level_low, and of what both sides' product counts for (-inf:
+    # split stop alone); every arm gets at least 1/share of an even share of the samples (0: none)
+    log_high: float = 0.0
+    log_low: float = 0.0
+    log_both: float = -np.inf
+    share: int = 0
+
+
+class Evidence(NamedTuple):
+    """One family of evidence: constants fixed before any data. Built in `confidence.py`."""
+
+    family: int
+    sigma: float  # NORMAL
+    levels: FloatArray  # ascending; first and last are the ends of the range
+    points: FloatArray  # mixed over: n0 (NORMAL), theta (BETTING), b (BERNSTEIN)
+    log_weights: FloatArray
+    log_rest: FloatArray  # log(1 - point) for BETTING and BERNSTEIN
+
+
+NO_EVIDENCE = Evidence(NORMAL, 1.0, np.zeros(2), np.ones(1), np.zeros(1), np.zeros(1))
 
 
 class State(NamedTuple):
@@ -89,8 +118,10 @@ class State(NamedTuple):
     slopes: FloatArray  # (slots, width): change of a key per unit of `widths[0]`
     nodes: NodeArray  # (slots, width): winner below each inner node
     fails: FloatArray  # (slots, width): width at which a comparison below the node may turn
-    widths: FloatArray  # [c(t), the common factor of radii that depend on time; last lead of CPE]
-    radii: FloatArray  # (2, table): U(T, level_high), U(T, level_low) for T = 1, 2, ...
+    widths: FloatArray  # single numbers, see WIDTH above
+    radii: (
+        FloatArray  # (2, table): radius of lower and of upper bound at T = 1, 2, ...; nan: unknown
+    )
     clock: IntArray
     # combinatorial classes: what the oracle reads, the weights it is given, its order of the arms
     table: IntArray
@@ -98,3 +129,20 @@ class State(NamedTuple):
     orders: IntArray  # (2, arms)
     parent: IntArray  # scratch of the oracle
     value: FloatArray  # scratch of the oracle
+    # evidence: its constants, counts of every level, running variance, last lower and upper bounds
+    evidence: Evidence
+    levels: IntArray  # (arms, levels)
+    spread: FloatArray
+    ends: FloatArray  # (2, arms)
+
+
+class World(NamedTuple):
+    """Where simulated rewards come from."""
+
+    source: int
+    means: FloatArray
+    sigma: float
+    # TABLE: the values of arm a at first[a] ... first[a+1]-1, with cumulated counts
+    values: FloatArray = np.zeros(1)
+    cumulated: IntArray = np.zeros(1, np.int64)
+    first: IntArray = np.zeros(1, np.int64)

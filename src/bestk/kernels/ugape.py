@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from bestk.kernels import bounds, trees
+from bestk.kernels.bounds import HIGH, LOW
 from bestk.kernels.jit import entry, kernel
 from bestk.kernels.types import (
     L_ALL_J,
@@ -33,20 +34,20 @@ LAST = (True, False, True, False, True, False, False, False)
 @kernel
 def _set(state: State, spec: Spec, i: int) -> None:
     """File arm i in the trees that its memberships of S and J call for."""
-    m, in_s, in_j = state.means[i], state.other[i], state.high[i]
+    in_s, in_j = state.other[i], state.high[i]
     for slot in range(len(LAST)):
         state.keys[slot, i] = -np.inf
         state.slopes[slot, i] = 0.0
     if in_s:
-        bounds.set_key(state, spec, U_IN, i, -m, -1.0, 0)  # the lowest U of S
+        bounds.set_key(state, spec, U_IN, i, -1.0, HIGH)  # the lowest U of S
     else:
-        bounds.set_key(state, spec, U_OUT, i, m, 1.0, 0)  # the highest U outside
+        bounds.set_key(state, spec, U_OUT, i, 1.0, HIGH)  # the highest U outside
     if in_j:
-        bounds.set_key(state, spec, L_SJ if in_s else L_J, i, -m, 1.0, 0)  # the lowest L of J
-        bounds.set_key(state, spec, L_ALL_J, i, -m, 1.0, 0)  # the same, ties to the lowest index
+        bounds.set_key(state, spec, L_SJ if in_s else L_J, i, -1.0, LOW)  # the lowest L of J
+        bounds.set_key(state, spec, L_ALL_J, i, -1.0, LOW)  # the same, ties to the lowest index
     else:
-        bounds.set_key(state, spec, L_S if in_s else L_NONE, i, m, -1.0, 0)  # highest L outside
-        bounds.set_key(state, spec, U_REST, i, m, 1.0, 0)  # the highest U outside J
+        bounds.set_key(state, spec, L_S if in_s else L_NONE, i, 1.0, LOW)  # highest L outside
+        bounds.set_key(state, spec, U_REST, i, 1.0, HIGH)  # the highest U outside J
 
 
 @kernel

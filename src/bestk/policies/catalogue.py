@@ -18,10 +18,29 @@ class Parameter:
     name: str
     default: Any
     about: str
-    choices: tuple[str, ...] = ()  # empty: a number
+    choices: tuple[str, ...] = ()  # empty: numbers
+    count: int = 1  # how many numbers; more than one: separated by commas
 
+
+LIL_BOUND, EVIDENCE_BOUND = "lil", "evidence"
+FLAG = ("true", "false")
 
 EPS = Parameter("eps", FAITHFUL_EPS, "the LIL parameter of Lemma 2.1 (heuristic variant: 0)")
+BOUND = Parameter(
+    "bound",
+    LIL_BOUND,
+    "the paper's LIL radius, or the evidence of the reward family",
+    (LIL_BOUND, EVIDENCE_BOUND),
+)
+INDEPENDENT = Parameter(
+    "independent",
+    True,
+    "false where arms may depend on each other, such as scores on shared items",
+    FLAG,
+)
+WEIGHTS = Parameter(
+    "weights", None, "w1,w2,w3 of the hybrid stop (default: a rule in N and K)", count=3
+)
 
 
 @dataclass(frozen=True)
@@ -41,7 +60,7 @@ class Policy:
     slack: bool = True
     single: bool = False  # K = 1 only
     combinatorial: bool = False  # answers any decision class, not the K largest alone
-    parameters: tuple[Parameter, ...] = field(default=(EPS,))
+    parameters: tuple[Parameter, ...] = field(default=(EPS, BOUND))
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -49,9 +68,44 @@ class Policy:
         return ("faithful", "heuristic") if self.radius == t.LIL else ()
 
 
-RULES = {"random": t.RANDOM, "both": t.BOTH, "least-sampled": t.LEAST_SAMPLED}
+RULES = {
+    "random": t.RANDOM,
+    "radius": t.RADIUS,
+    "both": t.BOTH,
+    "least-sampled": t.LEAST_SAMPLED,
+}
+RULE_ABOUT = (
+    "which of the pair is sampled: at random by counts or by radius, both, the less sampled"
+)
 
 _ENTRIES = (
+    Policy(
+        "e-lucb",
+        "e-LUCB",
+        "this library; pair and random rule after Jiang, Li and Qiao (2017)",
+        "docs/e-lucb.md, Theorem 1 (independent=false: Theorem 2)",
+        "lil-rand-lucb with evidence for bounds; stops on the evidence of both sides together",
+        t.PAIR,
+        radius=t.EVIDENCE,
+        rule=t.RADIUS,
+        parameters=(
+            Parameter("rule", "radius", RULE_ABOUT, tuple(RULES)),
+            INDEPENDENT,
+            WEIGHTS,
+        ),
+    ),
+    Policy(
+        "e-clucb",
+        "e-CLUCB",
+        "this library; after Jiang, Li and Qiao (2017), Algorithm 3",
+        "docs/e-lucb.md, Theorem 3 (matroids), Theorem 4 (other decision classes)",
+        "lil-clucb with evidence for bounds; on matroids it compares arms that replace each other",
+        t.CPE,
+        radius=t.EVIDENCE,
+        rule=t.RADIUS,
+        combinatorial=True,
+        parameters=(INDEPENDENT, WEIGHTS),
+    ),
     Policy(
         "lil-rand-lucb",
         "lil'RandLUCB",
@@ -63,8 +117,9 @@ _ENTRIES = (
         levels=SPLIT,
         parameters=(
             Parameter("levels", SPLIT, "how delta is spread over the arms", (SPLIT, UNIFORM)),
-            Parameter("rule", "random", "which of the pair is sampled", tuple(RULES)),
+            Parameter("rule", "random", RULE_ABOUT, tuple(RULES)),
             EPS,
+            BOUND,
         ),
     ),
     Policy(
@@ -113,6 +168,7 @@ _ENTRIES = (
         proved=False,
         slack=False,
         single=True,
+        parameters=(EPS,),
     ),
     Policy(
         "clucb",
@@ -147,5 +203,5 @@ _ENTRIES = (
 )
 
 CATALOGUE: dict[str, Policy] = {policy.name: policy for policy in _ENTRIES}
-DEFAULT = "lil-rand-lucb"
-COMBINATORIAL_DEFAULT = "lil-clucb"
+DEFAULT = "e-lucb"
+COMBINATORIAL_DEFAULT = "e-clucb"

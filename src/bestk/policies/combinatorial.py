@@ -6,6 +6,7 @@ oracle, and catching one that contradicts itself.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NoReturn
 
@@ -18,14 +19,19 @@ from bestk.kernels.types import (
     ASKS,
     CPE,
     EMPIRICAL,
+    EXCHANGE,
+    LEAD,
     NO_ORACLE,
     REVISED,
+    SEEN,
     BoolArray,
     FloatArray,
-    IntArray,
     Spec,
 )
+from bestk.policies.configure import Configured
 from bestk.rewards import Rewards
+
+NEGLIGIBLE = 1e-12  # of the means: a slack below it is as good as none
 
 
 def show_weights(weights: FloatArray) -> str:
@@ -45,16 +51,15 @@ class Stepper:
     def __init__(
         self,
         decision: DecisionClass,
-        spec: Spec,
-        table: IntArray | None,
+        configured: Configured,
         rewards: Rewards | None = None,
     ) -> None:
         self.decision = decision
         self.rewards = rewards  # the assumption that observations are held to, if any
-        self.spec = spec
-        self.state = step.new_state(spec, table)
-        self.out = np.zeros(max(2, spec.n_arms), np.int64)
-        self._python = is_python(spec)
+        self.spec = configured.spec
+        self.state = configured.new_state()
+        self.out = np.zeros(max(2, self.spec.n_arms), np.int64)
+        self._python = is_python(self.spec)
 
     def reset(self, run: int) -> None:
         """Forget all observations; `run` numbers the coins."""
@@ -131,7 +136,35 @@ class Stepper:
 
         None for the policies of the K best, which compare single arms.
         """
-        return float(self.state.widths[1]) if self.spec.family == CPE else None
+        if self.spec.family not in (CPE, EXCHANGE):
+            return None
+        return float(self.state.widths[LEAD])
+
+    @property
+    def certifiable_epsilon(self) -> float | None:
+        """The least slack at which the present answer is certified, to a thousandth of itself.
+
+        The proofs hold for all slacks at once, so it may be read at any time and acted upon. None
+        before every arm has been sampled, or for a policy without slack.
+        """
+        state, spec = self.state, self.spec
+        if state.clock[SEEN] < spec.n_arms:
+            return None
+        enough = max(0.0, float(step.slack(state, spec)))
+        if math.isinf(enough):
+            return None
+        if spec.log_both > -math.inf:
+            exchanges = min(spec.k, spec.n_arms - spec.k) if spec.family == EXCHANGE else 1
+            short = 0.0
+            while enough - short > 1e-3 * enough:
+                tried = short + (enough - short) / 2.0 if short > 0.0 else enough * 0.5
+                if tried < NEGLIGIBLE * (1.0 + abs(float(state.means.max()))):
+                    break
+                if step.is_certified(state, spec._replace(epsilon=tried / exchanges)):
+                    enough = tried
+                else:
+                    short = tried
+        return enough
 
     def answer(self) -> list[int]:
         """The current answer, lowest index first."""

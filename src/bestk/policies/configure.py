@@ -8,19 +8,26 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
+from bestk.confidence import policy_evidence
 from bestk.decisions import DecisionClass, TopK
 from bestk.errors import InputError, UnknownName
+from bestk.kernels import step
 from bestk.kernels import types as t
 from bestk.policies import levels as lv
 from bestk.policies.catalogue import (
     CATALOGUE,
     COMBINATORIAL_DEFAULT,
     DEFAULT,
+    EVIDENCE_BOUND,
     RULES,
-    Parameter,
     Policy,
 )
+from bestk.policies.parameters import read_params, read_weights
 from bestk.rewards import Rewards
+
+SHARE = (
+    100  # e-lucb gives every arm at least a hundredth of an even share: 1% of the samples at most
+)
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,11 @@ class Configured:
     guarantee: float | None  # the error probability that is proved; None for a heuristic
     spec: t.Spec
     table: t.IntArray | None  # what a compiled oracle reads
+    evidence: t.Evidence  # what evidence reads
+
+    def new_state(self) -> t.State:
+        """The state before the first observation."""
+        return step.new_state(self.spec, self.table, self.evidence)
 
 
 def find(name: str) -> Policy:
@@ -45,51 +57,6 @@ def find(name: str) -> Policy:
 def default_policy(decision: DecisionClass) -> str:
     """What runs when no policy is named."""
     return DEFAULT if isinstance(decision, TopK) else COMBINATORIAL_DEFAULT
-
-
-def _variant(policy: Policy, variant: str | None) -> str | None:
-    if not policy.variants:
-        if variant is not None:
-            raise InputError(
-                f"variant '{variant}' was refused: {policy.name} uses no LIL bound and has no"
-                " variants"
-            )
-        return None
-    if variant is None:
-        return policy.variants[0]
-    if variant not in policy.variants:
-        raise UnknownName("variant", variant, policy.variants)
-    return variant
-
-
-def _value(policy: Policy, parameter: Parameter, given: Any) -> Any:
-    if parameter.choices:
-        if given not in parameter.choices:
-            raise UnknownName(f"{parameter.name} of {policy.name}", str(given), parameter.choices)
-        return given
-    try:
-        return float(given)
-    except (TypeError, ValueError):
-        raise InputError(
-            f"parameter {parameter.name}={given!r} was refused: {policy.name} expects a number"
-        ) from None
-
-
-def _params(policy: Policy, variant: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
-    known = {parameter.name: parameter for parameter in policy.parameters}
-    for name in given:
-        if name not in known:
-            has = f"it has {', '.join(known)}" if known else "it has none"
-            raise InputError(f"parameter '{name}' was refused: {policy.name} has no such: {has}")
-    if variant == "heuristic" and "eps" in given:
-        raise InputError("parameter 'eps' was refused: the heuristic variant is eps = 0")
-    params = {
-        name: _value(policy, parameter, given.get(name, parameter.default))
-        for name, parameter in known.items()
-    }
-    if variant == "heuristic":
-        params["eps"] = lv.HEURISTIC_EPS
-    return params
 
 
 def _lil_ucb(variant: str | None, nu: float, n_arms: int, eps: float) -> tuple[float, float, float]:
@@ -151,14 +118,32 @@ def configure(
     if not (isinstance(seed, Integral) and 0 <= seed < 1 << 63):
         raise InputError(f"seed {seed} was refused: it must be an integer from 0 to 2^63 - 1")
     n_arms, k = decision.n_arms, decision.k if isinstance(decision, TopK) else 0
+    variant, values = read_params(policy, variant, params or {})
+    evidence = policy.radius == t.EVIDENCE or values.get("bound") == EVIDENCE_BOUND
     family = policy.family if k and not generalised else t.CPE
     shape = decision.structure if family == t.CPE else None
-    variant = _variant(policy, variant)
-    values = _params(policy, variant, params or {})
     eps = values.get("eps", 0.0)
-    scale, lam, high, low = 1.0, 0.0, 1.0, 1.0
-    if policy.family == t.LIL_UCB:
+    scale, lam, high, low, both = 1.0, 0.0, 1.0, 1.0, 0.0
+    if policy.radius == t.EVIDENCE:
+        if shape is not None and shape.rank is not None:
+            family, k = t.EXCHANGE, shape.rank
+            epsilon = epsilon / min(k, n_arms - k)  # of the total, over so many exchanges
+        if family == t.CPE:
+            high, low = lv.split_levels(lv.UNIFORM, delta, n_arms, k)
+            if values["weights"] is not None:
+                raise InputError(
+                    f"weights were refused: for the class {decision.kind} there is no hybrid stop,"
+                    " which needs a matroid"
+                )
+        else:
+            weights = read_weights(values["weights"], n_arms, k, values["independent"])
+            high, low, both = lv.hybrid_levels(delta, n_arms, k, weights)
+            values["weights"] = weights
+    elif evidence:
+        high, low = lv.split_levels(values.get("levels", policy.levels), delta, n_arms, k)
+    elif policy.family == t.LIL_UCB:
         high, scale, lam = _lil_ucb(variant, delta, n_arms, eps)
+        low = high
     elif policy.radius == t.LIL:
         how = values.get("levels", policy.levels)
         own = delta if variant == "heuristic" else lv.faithful_delta(how, delta, n_arms, eps)
@@ -174,7 +159,7 @@ def configure(
             n_arms=n_arms,
             k=k,
             family=family,
-            radius=policy.radius,
+            radius=t.EVIDENCE if evidence else policy.radius,
             rule=RULES[values["rule"]] if "rule" in values else policy.rule,
             seed=seed,
             sigma=float(rewards.sigma),
@@ -191,6 +176,11 @@ def configure(
             source=shape.source if shape else 0,
             target=shape.target if shape else 0,
             ceiling=float(decision.ceiling),
+            log_high=math.log(high),
+            log_low=math.log(low),
+            log_both=math.log(both) if both > 0.0 else -math.inf,
+            share=SHARE if policy.radius == t.EVIDENCE else 0,
         ),
         table=shape.table if shape else None,
+        evidence=policy_evidence(rewards, maximize) if evidence else t.NO_EVIDENCE,
     )

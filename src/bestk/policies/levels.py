@@ -40,6 +40,26 @@ def split_levels(levels: str, delta: float, n_arms: int, k: int) -> tuple[float,
     return delta / n_arms, delta / n_arms  # Algorithm 2, line 4
 
 
+def hybrid_weights(n_arms: int, k: int, independent: bool) -> list[float]:
+    """w1, w2, w3 of the hybrid stop, fixed by N and K alone; docs/e-lucb.md says how it was fitted.
+
+    The product counts for less the more arms there are and the less even the two sides are; the
+    rest goes to the sides like sqrt(N-K) to sqrt(K), so that the larger side pays less per arm.
+    """
+    larger, smaller = max(k, n_arms - k), min(k, n_arms - k)
+    product = 1.0 / (1.0 + n_arms**0.4 / 6.0 * (larger / smaller) ** 0.3) if independent else 0.0
+    low = math.sqrt(n_arms - k) / (math.sqrt(n_arms - k) + math.sqrt(k))
+    return [(1.0 - product) * low, (1.0 - product) * (1.0 - low), product]
+
+
+def hybrid_levels(
+    nu: float, n_arms: int, k: int, weights: list[float]
+) -> tuple[float, float, float]:
+    """(level of lower bounds, level of upper bounds, what the product of both counts for)."""
+    w1, w2, w3 = weights
+    return nu * w2 / (n_arms - k), nu * w1 / k, nu * w3 / (k * (n_arms - k))
+
+
 def check_lemma(level: float, eps: float) -> None:
     """Lemma 2.1 needs w < log(1+eps)/e for the largest level in use."""
     limit = math.log1p(eps) / math.e

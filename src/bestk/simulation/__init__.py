@@ -9,10 +9,12 @@ from bestk.simulation.instances import (
     structured,
 )
 from bestk.simulation.records import SimulationResult
+from bestk.simulation.replay import DRAWS, read_replay, replay
 from bestk.simulation.structures import DECISIONS, generate, read_graph
 
 __all__ = [
     "DECISIONS",
+    "DRAWS",
     "INSTANCES",
     "Instance",
     "SimulationResult",
@@ -20,6 +22,8 @@ __all__ = [
     "make_instance",
     "read_graph",
     "read_means",
+    "read_replay",
+    "replay",
     "simulate",
     "structured",
 ]

@@ -21,14 +21,7 @@ import numpy as np
 from bestk.decisions import DecisionClass, Oracle, TopK
 from bestk.errors import InputError, TiedMeansWarning
 from bestk.kernels import loop, step
-from bestk.kernels.types import (
-    BERNOULLI,
-    GAUSSIAN,
-    TOTAL,
-    BoolArray,
-    IntArray,
-    Spec,
-)
+from bestk.kernels.types import TOTAL, BoolArray, IntArray, World
 from bestk.policies import Configured
 from bestk.policies.combinatorial import Stepper, is_python
 from bestk.problem import Problem
@@ -47,11 +40,9 @@ Progress = Callable[[int], None]  # called with the number of runs just finished
 class _Batch:
     """All runs of one simulation: what kernels read, and the arrays they fill, an entry a run."""
 
-    spec: Spec
-    source: int
-    table: IntArray | None
+    configured: Configured
+    world: World
     instance: Instance
-    sigma: float
     acceptable: BoolArray
     least: float
     max_samples: int
@@ -63,17 +54,15 @@ class _Batch:
 
     @classmethod
     def of(
-        cls, configured: Configured, instance: Instance, rewards: Rewards, runs: int, cap: int
+        cls, configured: Configured, instance: Instance, problem: Problem, runs: int, cap: int
     ) -> _Batch:
-        spec = configured.spec
+        rounding = ROUNDING * (1.0 + abs(instance.best_total))
         return cls(
-            spec=spec,
-            source=BERNOULLI if isinstance(rewards, Bernoulli) else GAUSSIAN,
-            table=configured.table,
+            configured=configured,
+            world=instance.world(problem.rewards),
             instance=instance,
-            sigma=rewards.sigma,
-            acceptable=_acceptable(instance, spec.epsilon),
-            least=instance.best_total - spec.epsilon - ROUNDING * (1.0 + abs(instance.best_total)),
+            acceptable=_acceptable(instance, problem.epsilon),
+            least=instance.best_total - problem.epsilon - rounding,
             max_samples=cap,
             samples=np.zeros(runs, np.int64),
             top_samples=np.zeros(runs, np.int64),
@@ -84,7 +73,7 @@ class _Batch:
 
     def play(self, part: range) -> int:
         """Run the runs of `part`, return how many."""
-        if is_python(self.spec):
+        if is_python(self.configured.spec):
             self._play_in_python(part)
         else:
             self._play_compiled(part)
@@ -92,12 +81,11 @@ class _Batch:
 
     def _play_compiled(self, part: range) -> None:
         where = slice(part.start, part.stop)
+        spec = self.configured.spec
         loop.play_many(
-            step.new_state(self.spec, self.table),
-            self.spec,
-            self.source,
-            self.instance.means,
-            self.sigma,
+            self.configured.new_state(),
+            spec,
+            self.world,
             part.start,
             self.max_samples,
             self.instance.values,
@@ -107,19 +95,19 @@ class _Batch:
             self.top_samples[where],
             self.finished[where],
             self.right[where],
-            np.zeros(max(self.spec.n_arms, 2), np.int64),
+            np.zeros(max(spec.n_arms, 2), np.int64),
             self.cancel,
         )
 
     def _play_in_python(self, part: range) -> None:
         """The same loop around a Python oracle."""
-        stepper = Stepper(self.instance.decision, self.spec, self.table)
-        state, spec, means, out = stepper.state, self.spec, self.instance.means, stepper.out
+        stepper = Stepper(self.instance.decision, self.configured)
+        state, spec, out = stepper.state, stepper.spec, stepper.out
         for run in part:
             stepper.reset(run)
             begun = step.ask_means(state, spec, out)
             while stepper.finish(begun):
-                begun = loop.turn(state, spec, self.source, means, self.sigma, run, out)
+                begun = loop.turn(state, spec, self.world, run, out)
                 if state.clock[TOTAL] >= self.max_samples or self.cancel[0]:
                     break
             else:
@@ -155,7 +143,7 @@ def _load_kernels(python_oracle: bool) -> None:
         decision = Oracle(2, lambda weights: np.arange(2) == weights.argmax())
     instance = structured(decision, [1.0, 0.0])
     problem = Problem(decision)
-    _Batch.of(problem.configure(0), instance, problem.rewards, 1, 10**5).play(range(1))
+    _Batch.of(problem.configure(0), instance, problem, 1, 10**5).play(range(1))
 
 
 def _acceptable(instance: Instance, epsilon: float) -> BoolArray:
@@ -177,10 +165,12 @@ def _check(instance: Instance, problem: Problem, runs: int, jobs: int, cap: int 
         raise InputError(
             f"mean {value} was refused: in a graph with cycles costs must not be negative"
         )
-    if isinstance(problem.rewards, Ratings | Bounded):
+    if instance.pool is not None:
+        instance.pool.check(problem.rewards)
+    elif isinstance(problem.rewards, Ratings | Bounded):
         raise InputError(
             f"{problem.rewards.name} rewards were refused: a mean alone does not say how to draw"
-            " them; simulate gaussian, subgaussian or bernoulli rewards"
+            " them; simulate gaussian, subgaussian or bernoulli rewards, or replay data"
         )
     outside = (instance.means < 0) | (instance.means > 1)
     if isinstance(problem.rewards, Bernoulli) and np.any(outside):
@@ -270,7 +260,7 @@ def simulate(
     configured = problem.configure(seed)
     cap = max_samples if max_samples is not None else MAX_SAMPLES
     _load_kernels(is_python(configured.spec))
-    batch = _Batch.of(configured, instance, problem.rewards, runs, cap)
+    batch = _Batch.of(configured, instance, problem, runs, cap)
     started = time.perf_counter()
     # threads gain nothing around a Python oracle, and a user's need not be safe in them
     batch.play_all(1 if is_python(configured.spec) else jobs, progress)

@@ -7,15 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bestk.decisions import DecisionClass, TopK
 from bestk.decisions.topk import parse_k
 from bestk.errors import InputError, UnknownName
-from bestk.kernels.types import BoolArray, FloatArray
+from bestk.kernels.types import BERNOULLI, GAUSSIAN, BoolArray, FloatArray, World
+from bestk.rewards import Bernoulli, Rewards
 
-INSTANCES = ("1-sparse", "exponential", "lil-exponential", "means")
+if TYPE_CHECKING:
+    from bestk.simulation.replay import Pool
+
+INSTANCES = ("1-sparse", "exponential", "lil-exponential", "means", "replay")
 
 
 TIE = 1e-9  # relative: totals of a combinatorial class closer than this count as tied
@@ -30,6 +35,14 @@ class Instance:
     means: FloatArray
     decision: DecisionClass
     maximize: bool = True
+    pool: Pool | None = None  # what rewards are drawn from, where means do not say it all
+
+    def world(self, rewards: Rewards) -> World:
+        """How rewards are drawn: normal with the assumption's sigma, coins, or from the pool."""
+        if self.pool is not None:
+            return self.pool.world(self.means)
+        source = BERNOULLI if isinstance(rewards, Bernoulli) else GAUSSIAN
+        return World(source, self.means, rewards.sigma)
 
     @property
     def k(self) -> int | None:
@@ -142,6 +155,8 @@ def make_instance(
     """An instance by its name in the paper, or `means` of the user's own."""
     if name not in INSTANCES:
         raise UnknownName("instance", name, INSTANCES)
+    if name == "replay":
+        raise InputError("instance 'replay' needs data: use bestk.replay, or --data and --array")
     if name == "means":
         if means is None:
             raise InputError("instance 'means' needs the means themselves")

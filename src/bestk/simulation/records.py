@@ -84,6 +84,7 @@ class SimulationResult:
             problem.epsilon > 0
             or instance.decision.n_arms > LARGEST_LOWER_BOUND
             or isinstance(problem.rewards, Bernoulli)
+            or (instance.pool is not None and instance.pool.draw == "table")
             or instance.decision.ceiling < math.inf
             or instance.tied
         )

@@ -1,0 +1,216 @@
+"""The hybrid stop of e-lucb: the evidence of both sides together, before their bounds separate.
+
+For a candidate c let Y(c) be the least E+(c) over High and X(c) the least E-(c + epsilon) over Low.
+The answer is certified when for every c
+
+    nu w1/K X(c) + nu w2/(N-K) Y(c) + nu w3/(K (N-K)) X(c) Y(c) >= 1
+
+(Theorem 1 of docs/e-lucb.md). X rises and Y falls in c, so inside a cell [a, b] the left side is at
+least its value at X(a), Y(b): a march over cells is rigorous. Only c between the lowest lower bound
+of High and the highest upper bound of Low minus epsilon are in doubt, and only arms whose own
+bounds reach into that interval.
+For a single pair of arms the left side is convex in c, since every log E is.
+"""
+
+from __future__ import annotations
+
+from math import exp, inf, log
+
+from bestk.kernels import evidence
+from bestk.kernels.jit import entry, kernel
+from bestk.kernels.types import (
+    ASKS,
+    LOWER,
+    UPPER,
+    WITNESS_AT,
+    WITNESS_IN,
+    WITNESS_OUT,
+    Spec,
+    State,
+)
+
+SAFETY = 1e-6  # beyond 1, so that rounding in log E never claims more than the evidence
+SELDOM = 512  # asks up to which every one is checked, later one in asks/SELDOM; arbitrary
+NARROWEST = (
+    1.0 / 4096.0
+)  # of the interval in doubt: a cell as narrow that fails counts as a failure
+SECTIONS = 24  # of a golden section search
+GOLDEN = 0.6180339887498949
+
+
+@kernel
+def is_due(state: State, spec: Spec) -> bool:
+    """Whether this ask checks the hybrid stop: waiting wastes one ask in a thousand on average."""
+    asks = state.clock[ASKS]
+    return spec.log_both > -inf and asks % (1 + asks // SELDOM) == 0
+
+
+@kernel
+def plus(state: State, i: int, c: float) -> float:
+    """log E+(c) of arm i, against "mean <= c"."""
+    return evidence.log_plus(
+        state.evidence,
+        float(state.counts[i]),
+        state.sums[i],
+        state.spread[i],
+        state.levels,
+        i,
+        c,
+    )
+
+
+@kernel
+def minus(state: State, j: int, c: float) -> float:
+    """log E-(c) of arm j, against "mean >= c"."""
+    return evidence.log_minus(
+        state.evidence,
+        float(state.counts[j]),
+        state.sums[j],
+        state.spread[j],
+        state.levels,
+        j,
+        c,
+    )
+
+
+@kernel
+def combined(spec: Spec, x: float, y: float) -> float:
+    """The log of the left side, for log X = x and log Y = y; positive: enough."""
+    a, b = x + spec.log_low, y + spec.log_high
+    top = max(a, b)
+    if top > 1.0:  # enough by itself; also where evidence is infinite
+        return top
+    both = x + y + spec.log_both
+    top = max(top, both)
+    return top + log(exp(a - top) + exp(b - top) + exp(both - top)) - SAFETY
+
+
+@kernel
+def _point(state: State, spec: Spec, i: int, j: int, c: float) -> float:
+    return combined(spec, minus(state, j, c + spec.epsilon), plus(state, i, c))
+
+
+@kernel
+def _refute(state: State, i: int, j: int, c: float) -> bool:
+    """Remember who failed where, to be asked first the next time."""
+    state.clock[WITNESS_IN], state.clock[WITNESS_OUT] = i, j
+    state.widths[WITNESS_AT] = c
+    return False
+
+
+@kernel
+def is_refuted(state: State, spec: Spec) -> bool:
+    """Whether the pair that failed last fails still."""
+    i, j = state.clock[WITNESS_IN], state.clock[WITNESS_OUT]
+    if i < 0 or not state.high[i] or state.high[j]:
+        return False
+    return _point(state, spec, i, j, state.widths[WITNESS_AT]) < 0.0
+
+
+@kernel
+def dip(state: State, spec: Spec, i: int, j: int, low: float, high: float) -> tuple[float, float]:
+    """Where in [low, high] the pair has least evidence, and how much, or the first failure met."""
+    a, b = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    at_a, at_b = _point(state, spec, i, j, a), _point(state, spec, i, j, b)
+    for _ in range(SECTIONS):
+        if at_a < 0.0:
+            return a, at_a
+        if at_b < 0.0:
+            return b, at_b
+        if at_a < at_b:
+            high, b, at_b = b, a, at_a
+            a = high - GOLDEN * (high - low)
+            at_a = _point(state, spec, i, j, a)
+        else:
+            low, a, at_a = a, b, at_b
+            b = low + GOLDEN * (high - low)
+            at_b = _point(state, spec, i, j, b)
+    return (a, at_a) if at_a < at_b else (b, at_b)
+
+
+@kernel
+def _least_plus(state: State, spec: Spec, only: int, c: float, high: float) -> tuple[float, int]:
+    """log Y(c), and whose it is, over the arms of High whose bound lies below `high`."""
+    if only >= 0:
+        return plus(state, only, c), only
+    least, arm = inf, -1
+    for i in range(spec.n_arms):
+        if state.high[i] and -state.keys[LOWER, i] < high:
+            y = plus(state, i, c)
+            if y < least:
+                least, arm = y, i
+    return least, arm
+
+
+@kernel
+def _least_minus(state: State, spec: Spec, only: int, c: float, low: float) -> tuple[float, int]:
+    """log X(c), and whose it is, over the arms of Low whose bound lies above `low`."""
+    if only >= 0:
+        return minus(state, only, c + spec.epsilon), only
+    least, arm = inf, -1
+    for j in range(spec.n_arms):
+        if not state.high[j] and state.keys[UPPER, j] - spec.epsilon > low:
+            x = minus(state, j, c + spec.epsilon)
+            if x < least:
+                least, arm = x, j
+    return least, arm
+
+
+@entry
+def _march(state: State, spec: Spec, h: int, l: int, low: float, high: float) -> bool:  # noqa: E741
+    """Whether every c in [low, high] has enough evidence, cell by cell from the left.
+
+    For all arms whose bounds reach into the interval, or (h, l >= 0) for one pair.
+    """
+    a, width = low, (high - low) / 8.0
+    x, j = _least_minus(state, spec, l, a, low)
+    while a < high:
+        b = min(a + width, high)
+        y, i = _least_plus(state, spec, h, b, high)
+        if combined(spec, x, y) >= 0.0:
+            a = b
+            width *= 1.5
+            x, j = _least_minus(state, spec, l, a, low)
+            continue
+        y, i = _least_plus(state, spec, h, a, high)
+        if combined(spec, x, y) < 0.0:
+            return _refute(state, i, j, a)
+        width *= 0.5
+        if width < NARROWEST * (high - low):
+            return False
+    return True
+
+
+@entry
+def holds(state: State, spec: Spec, h: int, l: int, lower: float, upper: float) -> bool:  # noqa: E741
+    """Whether all pairs of High and Low are certified; h and l have the given, worst bounds."""
+    if is_refuted(state, spec):
+        return False
+    low, high = lower, upper - spec.epsilon
+    c, value = dip(state, spec, h, l, low, high)
+    if value < 0.0:
+        return _refute(state, h, l, c)
+    x, j = _least_minus(state, spec, -1, c, low)
+    y, i = _least_plus(state, spec, -1, c, high)
+    if combined(spec, x, y) < 0.0:
+        return _refute(state, i, j, c)
+    return _march(state, spec, -1, -1, low, high)
+
+
+@entry
+def pair_holds(
+    state: State,
+    spec: Spec,
+    h: int,
+    l: int,  # noqa: E741
+    lower: float,
+    upper: float,
+) -> bool:
+    """Whether one pair is certified, by its bounds or by both arms' evidence together."""
+    low, high = lower, upper - spec.epsilon
+    if high <= low:
+        return True
+    c, value = dip(state, spec, h, l, low, high)
+    if value < 0.0:
+        return _refute(state, h, l, c)
+    return _march(state, spec, h, l, low, high)

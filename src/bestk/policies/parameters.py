@@ -1,0 +1,94 @@
+"""Reading a policy's own settings: its variant and its parameters, checked one by one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from bestk.errors import InputError, UnknownName
+from bestk.policies import levels as lv
+from bestk.policies.catalogue import EVIDENCE_BOUND, FLAG, Parameter, Policy
+
+
+def read_variant(policy: Policy, variant: str | None, evidence: bool) -> str | None:
+    """The variant that runs; None where no LIL bound is used."""
+    if evidence or not policy.variants:
+        if variant is not None:
+            how = "with bound=evidence " if policy.variants else ""
+            raise InputError(
+                f"variant '{variant}' was refused: {policy.name} {how}uses no LIL bound and has no"
+                " variants"
+            )
+        return None
+    if variant is None:
+        return policy.variants[0]
+    if variant not in policy.variants:
+        raise UnknownName("variant", variant, policy.variants)
+    return variant
+
+
+def read_params(
+    policy: Policy, variant: str | None, given: Mapping[str, Any]
+) -> tuple[str | None, dict[str, Any]]:
+    """The variant and every parameter of the policy, the user's or its default."""
+    known = {parameter.name: parameter for parameter in policy.parameters}
+    for name in given:
+        if name not in known:
+            has = f"it has {', '.join(known)}" if known else "it has none"
+            raise InputError(f"parameter '{name}' was refused: {policy.name} has no such: {has}")
+    params = {
+        name: _value(policy, parameter, given[name]) if name in given else parameter.default
+        for name, parameter in known.items()
+    }
+    evidence = params.get("bound") == EVIDENCE_BOUND
+    variant = read_variant(policy, variant, evidence)
+    if evidence:
+        if "eps" in given:
+            raise InputError("parameter 'eps' was refused: with bound=evidence there is no LIL")
+        del params["eps"]
+    elif variant == "heuristic":
+        if "eps" in given:
+            raise InputError("parameter 'eps' was refused: the heuristic variant is eps = 0")
+        params["eps"] = lv.HEURISTIC_EPS
+    return variant, params
+
+
+def _value(policy: Policy, parameter: Parameter, given: Any) -> Any:
+    if parameter.choices:
+        text = str(given).lower() if parameter.choices == FLAG else given
+        if text not in parameter.choices:
+            raise UnknownName(f"{parameter.name} of {policy.name}", str(given), parameter.choices)
+        return text == "true" if parameter.choices == FLAG else given
+    parts = given.split(",") if isinstance(given, str) else given
+    try:
+        if parameter.count == 1:
+            return float(given)
+        numbers = [float(part) for part in parts]
+    except (TypeError, ValueError):
+        numbers = []
+    if len(numbers) != parameter.count or parameter.count == 1:
+        what = "a number" if parameter.count == 1 else f"{parameter.count} numbers"
+        raise InputError(
+            f"parameter {parameter.name}={given!r} was refused: {policy.name} expects {what}"
+        )
+    return numbers
+
+
+def read_weights(given: list[float] | None, n_arms: int, k: int, independent: bool) -> list[float]:
+    """w1, w2, w3 of the hybrid stop: the user's, or the rule in N and K."""
+    if given is None:
+        return lv.hybrid_weights(n_arms, k, independent)
+    w1, w2, w3 = given
+    if not (w1 > 0.0 and w2 > 0.0 and w3 >= 0.0 and abs(math.fsum(given) - 1.0) <= 1e-9):
+        raise InputError(
+            f"weights {w1:g},{w2:g},{w3:g} were refused: they must add up to 1, the first two"
+            " positive, the third not negative"
+        )
+    if w3 > 0.0 and not independent:
+        raise InputError(
+            "weights were refused: with independent=false the third must be 0, because the product"
+            " of both sides' evidence needs arms that do not depend on each other"
+        )
+    total = math.fsum(given)
+    return [w1 / total, w2 / total, w3 / total]

@@ -1,0 +1,182 @@
+"""Replay of real data: the stored distribution of an arm is the arm, and a pull draws from it."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestk.decisions import TopK
+from bestk.decisions.topk import parse_k
+from bestk.errors import InputError, UnknownName
+from bestk.kernels.types import GAUSSIAN, TABLE, FloatArray, IntArray, World
+from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings, Rewards, SubGaussian
+from bestk.simulation.instances import Instance
+
+DRAWS = ("table", "gaussian")
+
+Data = NDArray[Any]  # whole or real numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """What was observed of every arm: values with cumulated counts, one arm after the other."""
+
+    values: FloatArray
+    cumulated: IntArray
+    first: IntArray  # arm a has the entries first[a] to first[a+1]-1
+    levels: tuple[float, ...] | None  # of ratings: all that can occur
+    draw: str
+
+    @property
+    def counts(self) -> FloatArray:
+        """How often each value occurs."""
+        counts = np.diff(self.cumulated, prepend=0).astype(np.float64)
+        counts[self.first[:-1]] = self.cumulated[self.first[:-1]]
+        return counts
+
+    def per_arm(self, entries: FloatArray) -> FloatArray:
+        """Sums over the entries of each arm."""
+        return np.add.reduceat(entries, self.first[:-1])
+
+    @property
+    def means(self) -> FloatArray:
+        """The mean of what was observed of each arm."""
+        counts = self.counts
+        return self.per_arm(self.values * counts) / self.per_arm(counts)
+
+    @property
+    def sigma(self) -> float:
+        """The pooled standard deviation: squares around each arm's mean, over n - 1 of each arm."""
+        counts = self.counts
+        around = self.values - np.repeat(self.means, np.diff(self.first))
+        free = float(counts.sum()) - (len(self.first) - 1)
+        return math.sqrt(float((around**2 * counts).sum()) / free) if free > 0 else 0.0
+
+    def world(self, means: FloatArray) -> World:
+        """How kernels draw from it."""
+        source = TABLE if self.draw == "table" else GAUSSIAN
+        sigma = self.sigma if self.draw == "gaussian" else 0.0
+        return World(source, means, sigma, self.values, self.cumulated, self.first)
+
+    def check(self, rewards: Rewards) -> None:
+        """Refuse an assumption that what is drawn does not keep."""
+        if self.draw == "gaussian":
+            if not isinstance(rewards, Gaussian | SubGaussian):
+                raise InputError(
+                    f"{rewards.name} rewards were refused: normal rewards are drawn, which are"
+                    " gaussian or subgaussian"
+                )
+            if rewards.sigma < self.sigma:
+                raise InputError(
+                    f"sigma {rewards.sigma:g} was refused: rewards are drawn with the pooled"
+                    f" standard deviation {self.sigma:g}, and a bound needs at least that"
+                )
+            return
+        used = self.values[self.counts > 0]
+        if isinstance(rewards, Bernoulli | Bounded | Ratings):
+            for value in np.unique(used) if isinstance(rewards, Ratings) else _ends(used, rewards):
+                rewards.validate(float(value))
+            return
+        low = np.minimum.reduceat(self.values, self.first[:-1])
+        high = np.maximum.reduceat(self.values, self.first[:-1])
+        widest = int(np.argmax(high - low))
+        if (high - low)[widest] > 2.0 * rewards.sigma:
+            raise InputError(
+                f"sigma {rewards.sigma:g} was refused: the rewards of arm {widest} lie between"
+                f" {low[widest]:g} and {high[widest]:g}, for which half that range is needed"
+                " (Hoeffding's lemma)"
+            )
+
+
+def _ends(values: FloatArray, rewards: Rewards) -> list[float]:
+    """The values most likely to break the assumption."""
+    worst = [float(values.min()), float(values.max())]
+    if isinstance(rewards, Bernoulli):
+        inside = values[(values > 0.0) & (values < 1.0)]
+        worst += [float(value) for value in inside[:1]]
+    return worst
+
+
+def replay(
+    data: Data,
+    *,
+    k: int | str,
+    draw: str = "table",
+    maximize: bool = True,
+    name: str = "replay",
+) -> Instance:
+    """An instance whose arms are what was observed of them.
+
+    An integer (N, L) array holds counts over L evenly spaced levels in [0, 1]; a float (N, M) array
+    is a table of observed rewards, NaN where there is none. A pull draws from the arm's row with
+    replacement (`draw="table"`), or from a normal distribution with the row's mean and the standard
+    deviation pooled over all rows (`draw="gaussian"`), for rows too short to be drawn from.
+    """
+    if draw not in DRAWS:
+        raise UnknownName("draw", draw, DRAWS)
+    array = np.asarray(data)
+    if array.ndim != 2 or array.dtype.kind not in "iuf":
+        raise InputError(
+            f"data of shape {array.shape} and type {array.dtype} were refused: a table with a row"
+            " for each arm is needed, of whole numbers (counts of levels) or of observed rewards"
+        )
+    pool = _from_table(array, draw) if array.dtype.kind == "f" else _from_counts(array, draw)
+    if draw == "gaussian" and pool.sigma <= 0.0:
+        raise InputError("draw gaussian was refused: no row has two different rewards")
+    n_arms = len(array)
+    return Instance(name, None, pool.means, TopK(n_arms, parse_k(k, n_arms)), maximize, pool)
+
+
+def _from_counts(array: Data, draw: str) -> Pool:
+    n_arms, n_levels = array.shape
+    if n_levels < 2:
+        raise InputError("counts were refused: ratings need at least two levels")
+    bad = np.flatnonzero((array < 0).any(axis=1) | (array.sum(axis=1) <= 0))
+    if bad.size:
+        raise InputError(
+            f"counts of arm {bad[0]} were refused: {array[bad[0]].tolist()}; none may be negative"
+            " and some must be positive"
+        )
+    levels = np.arange(n_levels) / (n_levels - 1)
+    return Pool(
+        np.tile(levels, n_arms),
+        np.cumsum(array, axis=1, dtype=np.int64).ravel(),
+        np.arange(n_arms + 1, dtype=np.int64) * n_levels,
+        tuple(levels.tolist()),
+        draw,
+    )
+
+
+def _from_table(array: Data, draw: str) -> Pool:
+    known = ~np.isnan(array)
+    sizes = known.sum(axis=1)
+    values = array[known].astype(np.float64)
+    if not np.isfinite(values).all():
+        raise InputError("rewards were refused: the table has infinite ones")
+    if (sizes == 0).any():
+        raise InputError(f"arm {np.argmin(sizes)} was refused: it has no reward in the table")
+    first = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    cumulated = np.arange(1, values.size + 1) - np.repeat(first[:-1], sizes)
+    return Pool(values, cumulated, first, None, draw)
+
+
+def read_replay(
+    path: Path, array: str, *, k: int | str, draw: str = "table", maximize: bool = True
+) -> Instance:
+    """Replay of one array of an .npz file."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            if not isinstance(file, np.lib.npyio.NpzFile):
+                raise InputError(f"{path} was refused: it is not an .npz file")
+            if array not in file:
+                raise UnknownName(f"array of {path}", array, file.files)
+            data = file[array]
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise InputError(f"cannot read {path}: {error}") from error
+    return replay(data, k=k, draw=draw, maximize=maximize)
