@@ -21,7 +21,12 @@ CLASSES = {
     "binary-program": bestk.BinaryProgram([[1, 1, 1]], [1], [2]),
     "oracle": bestk.Oracle(3, lambda w: np.arange(3) == int(np.argmax(w))),
 }
-POLICIES = [("lil-clucb", "faithful"), ("lil-clucb", "heuristic"), ("clucb", None)]
+POLICIES = [
+    ("lil-clucb", "faithful"),
+    ("lil-clucb", "heuristic"),
+    ("clucb", None),
+    ("e-clucb", None),
+]
 
 
 def means_of(decision, gap=1.0):
@@ -113,12 +118,12 @@ def test_a_problem_with_a_class_survives_json(kind):
     problem = Problem(CLASSES[kind], delta=0.05, maximize=kind == "path")
     again = Problem.from_dict(json.loads(json.dumps(problem.to_dict())))
     assert again.to_dict() == problem.to_dict()
-    assert again.policy == "lil-clucb"
+    assert again.policy == "e-clucb"
 
 
 def test_the_default_policy_follows_the_class():
-    assert Problem(bestk.TopK(5, 2)).policy == "lil-rand-lucb"
-    assert Problem(CLASSES["path"]).policy == "lil-clucb"
+    assert Problem(bestk.TopK(5, 2)).policy == "e-lucb"
+    assert Problem(CLASSES["path"]).policy == "e-clucb"
 
 
 def first(weights):
@@ -178,7 +183,7 @@ def test_the_oracle_may_keep_and_change_the_weights_it_is_given():
 
 def test_the_stopping_statistic_is_within_the_slack_at_the_end():
     tree = generate("grid:3x3", "spanning-tree", 0.5, True)
-    stepper = Problem(tree.decision, epsilon=0.3).stepper(seed=2)
+    stepper = Problem(tree.decision, epsilon=0.3, policy="lil-clucb").stepper(seed=2)
     rng = np.random.default_rng(1)
     answer = stepper.run(lambda arm: rng.normal(tree.means[arm], 0.5))
     assert 0 <= stepper.lead <= 0.3
@@ -205,7 +210,7 @@ def test_an_oracle_that_turns_bad_in_both_calls_is_caught():
         return first(weights)
 
     with pytest.raises(OracleError, match="not exact"):
-        Problem(bestk.Oracle(3, turncoat), variant="heuristic").stepper().run(lambda arm: 0.4 * arm)
+        Problem(bestk.Oracle(3, turncoat)).stepper().run(lambda arm: 0.4 * arm)
 
 
 @pytest.mark.parametrize("decision", [bestk.TopK(3, 1), CLASSES["explicit"]])

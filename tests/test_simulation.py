@@ -90,8 +90,8 @@ def test_a_cap_beyond_the_need_changes_nothing():
 
 def test_slack_saves_samples_and_answers_within_it():
     means = [0.5, 0.48, 0.46, 0.0]
-    exact = bestk.simulate(means, variant="heuristic", k=1, runs=20)
-    slack = bestk.simulate(means, variant="heuristic", k=1, runs=20, epsilon=0.1)
+    exact = bestk.simulate(means, "lil-rand-lucb", "heuristic", k=1, runs=20)
+    slack = bestk.simulate(means, "lil-rand-lucb", "heuristic", k=1, runs=20, epsilon=0.1)
     assert slack.mean < exact.mean / 3
     assert slack.wrong == 0
     assert slack.lower_bound is None
@@ -99,14 +99,12 @@ def test_slack_saves_samples_and_answers_within_it():
 
 def test_an_answer_within_the_slack_of_the_kth_mean_is_right_despite_rounding():
     # 0.9 - 0.2 is a little more than 0.7 in doubles
-    result = bestk.simulate([0.9, 0.7], k=1, epsilon=0.2, runs=50, delta=0.4, variant="heuristic")
+    result = bestk.simulate([0.9, 0.7], k=1, epsilon=0.2, runs=50, delta=0.4)
     assert result.wrong == 0
 
 
 def test_bernoulli_rewards_are_simulated():
-    result = bestk.simulate(
-        [0.9, 0.5, 0.4], variant="heuristic", k=1, rewards=bestk.Bernoulli(), runs=30
-    )
+    result = bestk.simulate([0.9, 0.5, 0.4], k=1, rewards=bestk.Bernoulli(), runs=30)
     assert result.wrong == 0
     assert result.lower_bound is None
     with pytest.raises(InputError, match=r"\[0, 1\]"):

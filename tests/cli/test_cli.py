@@ -38,11 +38,13 @@ def test_policies_are_listed_for_people_and_for_scripts():
     data = {entry["name"]: entry for entry in json.loads(good("policies", "--json"))}
     assert set(data) == {
         "lil-rand-lucb", "lil-clucb", "lucb", "lil-lucb", "lucb++", "lil-ucb", "clucb", "ugape",
-        "uniform",
+        "uniform", "e-lucb", "e-clucb",
     }  # fmt: skip
     assert data["lucb"]["variants"] == []
     assert data["lil-ucb"]["guarantee"] is None
-    assert [p["name"] for p in data["lil-rand-lucb"]["parameters"]] == ["levels", "rule", "eps"]
+    assert [p["name"] for p in data["lil-rand-lucb"]["parameters"]] == [
+        "levels", "rule", "eps", "bound",
+    ]  # fmt: skip
 
 
 def test_simulate_prints_one_json_object_that_depends_on_the_seed_alone():
@@ -53,12 +55,12 @@ def test_simulate_prints_one_json_object_that_depends_on_the_seed_alone():
     one = numbers("--seed", "5", "--jobs", "1")
     assert one == numbers("--seed", "5", "--jobs", "2")
     assert one["samples"] != numbers("--seed", "6")["samples"]
-    assert one["variant"] == "faithful"
+    assert (one["policy"], one["variant"]) == ("e-lucb", None)
     assert one["guarantee"] == 0.01
 
 
 def test_simulate_speaks_to_people_too():
-    text = good(*SMALL, "--variant", "heuristic")
+    text = good(*SMALL, "--policy", "lil-rand-lucb", "--variant", "heuristic")
     assert "heuristic" in text
     assert "5: 0 wrong, 0 unfinished" in text
 
@@ -66,11 +68,14 @@ def test_simulate_speaks_to_people_too():
 def test_own_means_parameters_and_slack():
     out = good(
         "simulate", "--means", "0.9,0.5,0.1", "--k", "1", "--rewards", "bernoulli", "--epsilon",
-        "0.05", "--param", "rule=both", "--param", "levels=uniform", "--runs", "3", "--json",
+        "0.05", "--policy", "lil-rand-lucb", "--param", "rule=both", "--param", "levels=uniform",
+        "--runs", "3", "--json",
     )  # fmt: skip
     data = json.loads(out)
     assert data["instance"] == "means"
-    assert data["params"] == {"levels": "uniform", "rule": "both", "eps": 0.01}
+    assert data["params"] == {
+        "levels": "uniform", "rule": "both", "eps": 0.01, "bound": "lil",
+    }  # fmt: skip
     assert data["epsilon"] == 0.05
     assert data["lower_bound"] is None
 
@@ -162,7 +167,7 @@ def test_reproduce_writes_everything_the_contract_names(reproduced):
     assert ",".join(rows[0]) == (
         "panel,instance,alpha,arms,k,policy,variant,mean,sem,runs,wrong,unfinished,seed"
     )
-    assert len(rows) == 5 * 5 + 5 * 6  # five N; five policies, and lil-ucb in Figure 2
+    assert len(rows) == 5 * 6 + 5 * 7  # five N; six policies, and lil-ucb in Figure 2
     assert {row["panel"] for row in rows} == {"fig1b", "fig2f"}
     for claim in json.loads((reproduced / "claims.json").read_text()):
         assert list(claim) == ["id", "claim", "statistic", "ci", "holds", "detail"]
@@ -252,7 +257,7 @@ def test_a_graph_file_is_simulated(tmp_path, decision):
     args = ["simulate", "--decision", decision, "--graph", str(path), "--runs", "3", "--json"]
     data = json.loads(good(*args))
     assert (data["decision"], data["arms"], data["k"]) == (decision, 3, None)
-    assert (data["policy"], data["wrong"]) == ("lil-clucb", 0)
+    assert (data["policy"], data["wrong"]) == ("e-clucb", 0)
     assert json.loads(good(*args, "--minimize", "--policy", "clucb"))["wrong"] == 0
 
 
@@ -263,7 +268,7 @@ def test_a_graph_file_is_simulated(tmp_path, decision):
 def test_a_generated_structure_is_simulated(decision, text):
     data = json.loads(
         good("simulate", "--decision", decision, "--generate", text, "--gap", "0.8",
-             "--variant", "heuristic", "--runs", "3", "--json")
+             "--runs", "3", "--json")
     )  # fmt: skip
     assert data["wrong"] == 0
     assert data["lower_bound"] > 0
@@ -306,7 +311,7 @@ def test_the_combinatorial_panel_is_drawn(tmp_path):
     assert names == {"results.csv", "claims.json", "report.html", "cpe.png", "cpe.svg"}
     with open(tmp_path / "results.csv", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == 3 * 3 * 3  # structures, gaps, policies
+    assert len(rows) == 3 * 3 * 4  # structures, gaps, policies
     assert {row["k"] for row in rows} == {""}
     before = (tmp_path / "results.csv").read_text()
     good("reproduce", "--quick", "--panels", "cpe", "--runs", "2", "--out", str(tmp_path))

@@ -22,6 +22,8 @@ PROVED = [
     ("lucb", None),
     ("clucb", None),
     ("ugape", None),
+    ("e-lucb", None),
+    ("e-clucb", None),
 ]
 
 HARD = {

@@ -13,6 +13,7 @@ import typer
 
 from bestk import __version__
 from bestk.cli.console import note
+from bestk.cli.plan import PlanCommand, plan
 from bestk.cli.policies import policies
 from bestk.cli.reproduce import reproduce
 from bestk.cli.simulate import simulate
@@ -59,6 +60,7 @@ def _fail(message: str, code: int) -> None:
 
 for _command in (simulate, reproduce, policies):
     app.command()(_guard(_command))
+app.command(cls=PlanCommand)(_guard(plan))
 
 
 def _version(wanted: bool) -> None:

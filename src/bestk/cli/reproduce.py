@@ -77,6 +77,7 @@ def reproduce(
     rows = {point.key: file.rows[point.key] for point in wanted}
     cpe_rows = [file.rows[point.key] for point in combinatorial]
     found = claims.from_panels(rows)
+    found += cpe.fewer(cpe_rows)
     if (growth := cpe.growth(cpe_rows)) is not None:
         found.append(growth)
     if panels is None:

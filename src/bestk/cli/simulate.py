@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bestk.cli.console import announce_compilation, note, progress, show, show_json
+from bestk.cli.inputs import assumed_rewards, refuse_data, top_k_instance
 from bestk.errors import InputError, UnknownName
 
 if TYPE_CHECKING:
@@ -123,31 +124,29 @@ def simulate(
     Example: bestk simulate --instance 1-sparse --arms 100 --k 2 --variant heuristic --runs 200
     """
     from bestk import simulation
-    from bestk.rewards import make_rewards
 
     if decision == "top-k":
         if any(value is not None for value in (graph, generate, gap)):
             raise InputError("--graph, --generate and --gap need a --decision other than top-k")
-        if instance == "replay":
-            if any(value is not None for value in (arms, alpha, means)):
-                raise InputError("--instance replay takes its arms from --data")
-            made = _replay(data, array, k, draw, minimize)
-        else:
-            made = _best_k(instance, arms, k, alpha, means, minimize)
+        made = top_k_instance(
+            instance,
+            arms=arms,
+            k=k,
+            alpha=alpha,
+            means=means,
+            data=data,
+            array=array,
+            draw=draw,
+            minimize=minimize,
+        )
     else:
         if decision not in simulation.DECISIONS:
             raise UnknownName("decision", decision, simulation.DECISIONS)
         if any(value is not None for value in (instance, arms, k, alpha, means)):
             raise InputError(f"--decision {decision} takes its arms from --graph or --generate")
+        refuse_data(data, array, draw)
         made = _structured(decision, graph, generate, gap, not minimize)
-    if made.pool is None and any(value is not None for value in (data, array, draw)):
-        raise InputError("--data, --array and --draw go with --instance replay")
-    levels = None
-    if made.pool is not None:
-        levels = made.pool.levels if rewards == "ratings" else None
-        if made.pool.draw == "gaussian" and sigma is None:
-            sigma = made.pool.sigma
-    assumed = make_rewards(rewards, sigma, low=low, high=high, levels=levels)
+    assumed = assumed_rewards(made, rewards, sigma, low, high)
     announce_compilation()
     with warnings.catch_warnings(record=True) as caught, progress("simulating", runs) as advance:
         warnings.simplefilter("always")
@@ -173,44 +172,6 @@ def simulate(
     from bestk.report import tables
 
     show(tables.simulation(result))
-
-
-def _best_k(
-    instance: str | None,
-    arms: int | None,
-    k: str | None,
-    alpha: float | None,
-    means: str | None,
-    minimize: bool,
-) -> Instance:
-    from bestk import simulation
-
-    if k is None:
-        raise InputError("--k is missing: how many of the arms shall be found?")
-    if instance is None:
-        if means is None:
-            raise InputError(f"give --instance ({', '.join(simulation.INSTANCES)}) or --means")
-        instance = "means"
-    return simulation.make_instance(
-        instance,
-        arms=arms,
-        k=k,
-        alpha=alpha,
-        means=None if means is None else simulation.read_means(means),
-        maximize=not minimize,
-    )
-
-
-def _replay(
-    data: Path | None, array: str | None, k: str | None, draw: str | None, minimize: bool
-) -> Instance:
-    from bestk import simulation
-
-    if k is None:
-        raise InputError("--k is missing: how many of the arms shall be found?")
-    if data is None or array is None:
-        raise InputError("--instance replay needs --data FILE.npz and --array NAME")
-    return simulation.read_replay(data, array, k=k, draw=draw or "table", maximize=not minimize)
 
 
 def _structured(

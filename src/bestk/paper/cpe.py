@@ -15,7 +15,8 @@ from bestk.paper import statistics as st
 from bestk.paper.panels import SIGMA
 from bestk.paper.results import ResultsFile, Row
 from bestk.paper.run import check_settings, measure
-from bestk.paper.verdicts import Claim, Finding, growing
+from bestk.paper.statistics import Estimate
+from bestk.paper.verdicts import Claim, Comparison, Finding, below, growing
 from bestk.simulation import Instance, generate, structured
 
 PANEL = "cpe"
@@ -23,7 +24,10 @@ POLICIES: tuple[tuple[str, str | None], ...] = (
     ("lil-clucb", "faithful"),
     ("lil-clucb", "heuristic"),
     ("clucb", None),
+    ("e-clucb", None),
 )
+HALF = 0.5  # of the samples of faithful lil-clucb: what e-clucb set out for
+MATROIDS = ("spanning-tree",)  # decisions on which e-clucb has its hybrid stop
 
 
 @dataclass(frozen=True)
@@ -110,25 +114,49 @@ def _run(point: Point, runs: int, jobs: int | None) -> Row:
 
 @dataclass(frozen=True)
 class Ratio:
-    """Samples of clucb over samples of lil-clucb at one H."""
+    """Samples of one policy over samples of another at one H."""
 
     hardness: float
     value: float
     error: float  # standard error of the log
 
 
-def ratios(rows: Sequence[Row], structure: Structure, variant: str) -> list[Ratio]:
-    """The ratio at every gap that was run, easy first."""
+def ratios(
+    rows: Sequence[Row], structure: Structure, variant: str, policy: str = "clucb"
+) -> list[Ratio]:
+    """A policy without variants over lil-clucb, at every gap that was run, easy first."""
     own = {
         (row.alpha, row.policy, row.variant): row for row in rows if row.instance == structure.name
     }
     found = []
     for gap in structure.gaps:
-        slow, fast = own.get((gap, "clucb", None)), own.get((gap, "lil-clucb", variant))
+        slow, fast = own.get((gap, policy, None)), own.get((gap, "lil-clucb", variant))
         if slow is not None and fast is not None:
             error = math.hypot(slow.sem / slow.mean, fast.sem / fast.mean)
             found.append(Ratio(structure.hardness(gap), slow.mean / fast.mean, error))
     return found
+
+
+def fewer(rows: Sequence[Row]) -> list[Claim]:
+    """What e-clucb set out for: half of faithful lil-clucb, and on matroids below the heuristic."""
+    claims = []
+    for name, text, variant, limit, decisions in (
+        ("13-faithful", f"at most {HALF} times faithful lil-clucb", "faithful", HALF, None),
+        ("13-heuristic", "below heuristic lil-clucb on matroids", "heuristic", 1.0, MATROIDS),
+    ):
+        comparisons = [
+            Comparison(
+                f"{structure.name} {variant}, H={point.hardness:.3g}",
+                Estimate(point.value, point.value * point.error),
+                Estimate(1.0, 0.0),
+            )
+            for structure in STRUCTURES
+            if decisions is None or structure.decision in decisions
+            for point in ratios(rows, structure, variant, "e-clucb")
+        ]
+        if comparisons:
+            claims.append(below(name, f"beyond the paper: e-clucb {text}", comparisons, limit))
+    return claims
 
 
 def growth(rows: Sequence[Row]) -> Claim | None:

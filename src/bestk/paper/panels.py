@@ -16,6 +16,7 @@ FULL_ARMS = (10, 20, 50, 100, 200, 500, 1000)
 QUICK_ARMS = (10, 20, 50, 100, 200)
 
 BEST_K = ("lucb", "lil-lucb", "lucb++", "lil-clucb", "lil-rand-lucb")
+OURS = "e-lucb"  # not in the paper; in every panel, for comparison
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Panel:
         return make_instance(self.instance, arms=arms, k=self.k, alpha=self.alpha)
 
     def variant_of(self, policy: str) -> str | None:
-        """The variant of a policy in this panel: LUCB, which has none, is in all of them."""
+        """The variant of a policy in this panel; one that has none is the same in all of them."""
         return self.variant if CATALOGUE[policy].variants else None
 
 
@@ -69,7 +70,7 @@ def _panels() -> tuple[Panel, ...]:
                         alpha,
                         k,
                         variant,
-                        BEST_K + extra,
+                        (*BEST_K, *extra, OURS),
                     )
                 )
     return tuple(panels)

@@ -139,8 +139,10 @@ def configure(
             weights = read_weights(values["weights"], n_arms, k, values["independent"])
             high, low, both = lv.hybrid_levels(delta, n_arms, k, weights)
             values["weights"] = weights
+        lv.check_level(min(high, low))
     elif evidence:
         high, low = lv.split_levels(values.get("levels", policy.levels), delta, n_arms, k)
+        lv.check_level(min(high, low))
     elif policy.family == t.LIL_UCB:
         high, scale, lam = _lil_ucb(variant, delta, n_arms, eps)
         low = high

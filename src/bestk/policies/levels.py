@@ -60,11 +60,16 @@ def hybrid_levels(
     return nu * w2 / (n_arms - k), nu * w1 / k, nu * w3 / (k * (n_arms - k))
 
 
+def check_level(level: float) -> None:
+    """Refuse what logarithms of doubles cannot hold."""
+    if level < LEAST_LEVEL:
+        raise InputError(f"delta was refused: its level {level:.3g} is too small to compute with")
+
+
 def check_lemma(level: float, eps: float) -> None:
     """Lemma 2.1 needs w < log(1+eps)/e for the largest level in use."""
     limit = math.log1p(eps) / math.e
-    if level < LEAST_LEVEL:
-        raise InputError(f"delta was refused: its level {level:.3g} is too small to compute with")
+    check_level(level)
     if level >= limit:
         raise InputError(
             f"the faithful variant was refused: its largest level {level:.3g} is not below"

@@ -1,4 +1,4 @@
-"""The figure of combinatorial pure exploration: lil-clucb against clucb as the gap shrinks."""
+"""The figure of combinatorial pure exploration: policies against each other as the gap shrinks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def save(rows: Sequence[Row], folder: Path) -> list[Path]:
                 for row in rows
                 if (row.instance, row.policy, row.variant) == (structure.name, policy, variant)
             ]
-            colour, marker = STYLES["lil-clucb" if policy == "lil-clucb" else "clucb"]
+            colour, marker = STYLES[policy]
             left.errorbar(
                 [row.alpha for row in own],
                 [row.mean for row in own],
@@ -66,7 +66,7 @@ def save(rows: Sequence[Row], folder: Path) -> list[Path]:
     grid[-1, 0].set_xlabel("gap G (shrinking to the right)")
     grid[-1, 1].set_xlabel("H, the sum of Δ⁻² (log axis: a line means growth like log H)")
     handles, labels = grid[0, 0].get_legend_handles_labels()
-    drawing.legend(handles, labels, loc="lower center", ncols=3, frameon=False)
+    drawing.legend(handles, labels, loc="lower center", ncols=4, frameon=False)
     drawing.suptitle("Combinatorial pure exploration, with 95% intervals (ν = 0.01)", fontsize=11)
     drawing.tight_layout(rect=(0, 0.45 / drawing.get_figheight(), 1, 0.995))
     return save_as(drawing, folder / "cpe")

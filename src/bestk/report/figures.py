@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bestk.errors import InputError
 from bestk.hardness import kl_of_error, t_star
-from bestk.paper.panels import NU, PANELS, SIGMA, Panel
+from bestk.paper.panels import NU, OURS, PANELS, SIGMA, Panel
 from bestk.paper.results import Row, Rows
 from bestk.policies import CATALOGUE
 
@@ -25,6 +25,8 @@ STYLES: dict[str, tuple[str, str]] = {
     "lucb": ("#e69f00", "v"),
     "lil-ucb": ("#56b4e9", "P"),
     "clucb": ("#000000", "s"),
+    "e-lucb": ("#000000", "*"),
+    "e-clucb": ("#d55e00", "*"),
 }
 LIMIT = "#555555"
 Z95 = 1.959964  # two-sided 95%
@@ -67,7 +69,7 @@ def _draw_panel(axes: Axes, panel: Panel, rows: Sequence[Row]) -> None:
             continue
         colour, marker = STYLES[policy]
         # lil-lucb, lucb++ and lil-rand-lucb nearly coincide at K=N/2: keep all of them visible
-        size = {"lil-lucb": 10.0, "lucb++": 7.5}.get(policy, 4.0)
+        size = {"lil-lucb": 10.0, "lucb++": 7.5, OURS: 7.0}.get(policy, 4.0)
         axes.errorbar(
             [row.arms for row in own],
             [row.mean / row.arms for row in own],
@@ -75,9 +77,9 @@ def _draw_panel(axes: Axes, panel: Panel, rows: Sequence[Row]) -> None:
             color=colour,
             marker=marker,
             markersize=size,
-            markerfacecolor="none" if size > 4.0 else colour,
-            linewidth=2.2 if policy == "lil-rand-lucb" else 1.3,
-            zorder=4 if policy == "lil-rand-lucb" else 3,
+            markerfacecolor="none" if policy in ("lil-lucb", "lucb++") else colour,
+            linewidth=2.2 if policy in ("lil-rand-lucb", OURS) else 1.3,
+            zorder=4 if policy in ("lil-rand-lucb", OURS) else 3,
             capsize=2,
             label=CATALOGUE[policy].title,
         )

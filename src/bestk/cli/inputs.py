@@ -1,0 +1,70 @@
+"""What `simulate` and `plan` share: an instance and its rewards, from the options given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bestk.errors import InputError
+
+if TYPE_CHECKING:
+    from bestk.rewards import Rewards
+    from bestk.simulation import Instance
+
+
+def top_k_instance(
+    instance: str | None,
+    *,
+    arms: int | None,
+    k: str | None,
+    alpha: float | None,
+    means: str | None,
+    data: Path | None,
+    array: str | None,
+    draw: str | None,
+    minimize: bool,
+) -> Instance:
+    """A Best-K instance: of the paper, of the user's own means, or of replayed data."""
+    from bestk import simulation
+
+    if k is None:
+        raise InputError("--k is missing: how many of the arms shall be found?")
+    if instance == "replay":
+        if any(value is not None for value in (arms, alpha, means)):
+            raise InputError("--instance replay takes its arms from --data")
+        if data is None or array is None:
+            raise InputError("--instance replay needs --data FILE.npz and --array NAME")
+        return simulation.read_replay(data, array, k=k, draw=draw or "table", maximize=not minimize)
+    refuse_data(data, array, draw)
+    if instance is None:
+        if means is None:
+            raise InputError(f"give --instance ({', '.join(simulation.INSTANCES)}) or --means")
+        instance = "means"
+    return simulation.make_instance(
+        instance,
+        arms=arms,
+        k=k,
+        alpha=alpha,
+        means=None if means is None else simulation.read_means(means),
+        maximize=not minimize,
+    )
+
+
+def refuse_data(data: Path | None, array: str | None, draw: str | None) -> None:
+    """Refuse the options of replayed data where nothing is replayed."""
+    if any(value is not None for value in (data, array, draw)):
+        raise InputError("--data, --array and --draw go with --instance replay")
+
+
+def assumed_rewards(
+    made: Instance, rewards: str, sigma: float | None, low: float | None, high: float | None
+) -> Rewards:
+    """The assumption of that name; replayed data fill in the levels and the pooled sigma."""
+    from bestk.rewards import make_rewards
+
+    levels = None
+    if made.pool is not None:
+        levels = made.pool.levels if rewards == "ratings" else None
+        if made.pool.draw == "gaussian" and sigma is None:
+            sigma = made.pool.sigma
+    return make_rewards(rewards, sigma, low=low, high=high, levels=levels)
