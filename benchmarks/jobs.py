@@ -4,9 +4,11 @@ import statistics
 
 import bestk
 
+INSTANCE = bestk.make_instance("1-sparse", arms=1000, k=2)
+
 
 def speed(jobs):
-    result = bestk.simulate("1-sparse", "lil-rand-lucb", "heuristic", arms=1000, k=2, runs=300, jobs=jobs)
+    result = bestk.simulate(INSTANCE, "lil-rand-lucb", "heuristic", runs=300, jobs=jobs)
     return result.samples.sum() / result.seconds
 
 

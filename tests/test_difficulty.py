@@ -262,6 +262,13 @@ def test_theorem_is_found_for_counts_beyond_the_integers_of_a_float():
     assert lil_radius(tau * (1 - 1e-12), level, 0.5, 0.01) >= 1e-9 / 8
 
 
+def test_theorem_is_infinite_for_counts_beyond_all_floats():
+    found = difficulty([1e-153, 0.0], 1)
+    assert found.theorem == math.inf
+    assert found.t_star < math.inf
+    assert math.isinf(difficulty([1e-154, 0.0], 1).H)
+
+
 def test_theorem_exceeds_the_lower_bound():
     for k in (2, 50):
         found = difficulty(exponential(100, k, 0.3), k, delta=0.01)

@@ -106,7 +106,13 @@ def test_an_answer_within_the_slack_of_the_kth_mean_is_right_despite_rounding():
 def test_bernoulli_rewards_are_simulated():
     result = bestk.simulate([0.9, 0.5, 0.4], k=1, rewards=bestk.Bernoulli(), runs=30)
     assert result.wrong == 0
-    assert result.lower_bound is None
+    hard = bestk.difficulty([0.9, 0.5, 0.4], 1, delta=0.01, rewards=bestk.Bernoulli())
+    assert result.lower_bound == pytest.approx(hard.lower_bound)
+    losses = bestk.simulate(
+        [0.1, 0.5, 0.6], k=1, rewards=bestk.Bernoulli(), runs=30, maximize=False
+    )
+    assert losses.wrong == 0
+    assert losses.lower_bound == pytest.approx(hard.lower_bound)
     with pytest.raises(InputError, match=r"\[0, 1\]"):
         bestk.simulate([1.2, 0.5], k=1, rewards=bestk.Bernoulli())
 

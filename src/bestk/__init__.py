@@ -34,8 +34,11 @@ if TYPE_CHECKING:
     from bestk.rewards import Ratings as Ratings
     from bestk.rewards import SubGaussian as SubGaussian
     from bestk.simulation import Instance as Instance
+    from bestk.simulation import Plan as Plan
     from bestk.simulation import SimulationResult as SimulationResult
     from bestk.simulation import make_instance as make_instance
+    from bestk.simulation import plan as plan
+    from bestk.simulation import replay as replay
     from bestk.simulation import simulate as simulate
     from bestk.simulation import structured as structured
 
@@ -68,8 +71,11 @@ _HOMES = {
     "Gaussian": "rewards",
     "SubGaussian": "rewards",
     "Instance": "simulation",
+    "Plan": "simulation",
     "SimulationResult": "simulation",
     "make_instance": "simulation",
+    "plan": "simulation",
+    "replay": "simulation",
     "simulate": "simulation",
 }
 

@@ -13,16 +13,21 @@ import numpy as np
 
 from bestk.errors import InputError
 from bestk.kernels import evidence
+from bestk.kernels.evidence import HALF_NORMAL, RAYLEIGH
 from bestk.kernels.types import BERNSTEIN, BETA, BETTING, NORMAL, Evidence, FloatArray
-from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings, Rewards, SubGaussian
+from bestk.rewards import Bernoulli, Bounded, Ratings, Rewards
 
 # Mixed over, with weights; fixed before any data. docs/evidence.md says how they were chosen.
 N0 = (3.0, 100.0, 3000.0)
 N0_WEIGHTS = (3.0, 2.0, 1.0)
-POLICY_N0 = (2.0, 200.0)  # of policies, most of whose arms are sampled some hundred times
-POLICY_N0_WEIGHTS = (4.0, 1.0)
 FRACTIONS = tuple(0.8 * 2.0**-j for j in range(14))
 FRACTION_WEIGHTS = tuple(1.0 / (j + 2) for j in range(14))
+# Of policies, most of whose arms are sampled some ten to thousand times; docs/e-lucb.md.
+# n0, its weight and its shape: where K is near N/2 hardly any arm is sampled thousands of times.
+POLICY_NORMAL = ((2.0, 4.0, HALF_NORMAL), (200.0, 1.0, HALF_NORMAL))
+BALANCED_NORMAL = ((4.0, 4.0, RAYLEIGH), (100.0, 1.0, HALF_NORMAL))
+POLICY_FRACTIONS = FRACTIONS[:12]
+POLICY_FRACTION_WEIGHTS = tuple(1.0 / (j + 1) for j in range(12))
 
 STEPS = 64  # to which policies round bounded rewards at random, to bet on them like ratings
 
@@ -49,13 +54,15 @@ def evidence_for(
     points: Sequence[float] | None = None,
     weights: Sequence[float] | None = None,
     *,
+    shapes: Sequence[float] | None = None,
     steps: int = 0,
     mirrored: bool = False,
 ) -> Evidence:
     """The evidence of a reward assumption, as constants that kernels read.
 
     `points` and `weights` replace the default mixture: over n0 > 0 for gaussian and subgaussian,
-    over fractions in (0, 1) for ratings and bounded. They must be fixed before any data. With
+    over fractions in (0, 1) for ratings and bounded. They must be fixed before any data.
+    `shapes` tells for each n0 whether its prior is half normal (default) or a Rayleigh. With
     `steps` > 0 bounded rewards will be rounded at random to so many steps, and bet on like ratings.
     `mirrored` is for negated rewards.
     """
@@ -91,20 +98,17 @@ def evidence_for(
         np.array(levels, dtype=np.float64),
         grid,
         np.log(share / share.sum()),
-        np.log1p(-grid) if betting else np.zeros(grid.shape),
+        np.log1p(-grid) if betting else np.array(shapes or [HALF_NORMAL] * grid.size),
     )
 
 
-def policy_evidence(rewards: Rewards, maximize: bool = True) -> Evidence:
+def policy_evidence(rewards: Rewards, maximize: bool = True, balanced: bool = False) -> Evidence:
     """The evidence that policies use; to minimise, of negated rewards."""
-    normal = isinstance(rewards, Gaussian | SubGaussian)
-    return evidence_for(
-        rewards,
-        POLICY_N0 if normal else None,
-        POLICY_N0_WEIGHTS if normal else None,
-        steps=STEPS,
-        mirrored=not maximize,
-    )
+    if isinstance(rewards, Ratings | Bounded):
+        points, weights = POLICY_FRACTIONS, POLICY_FRACTION_WEIGHTS
+        return evidence_for(rewards, points, weights, steps=STEPS, mirrored=not maximize)
+    n0, share, shapes = zip(*(BALANCED_NORMAL if balanced else POLICY_NORMAL), strict=True)
+    return evidence_for(rewards, n0, share, shapes=shapes, mirrored=not maximize)
 
 
 def confidence_sequence(

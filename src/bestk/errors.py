@@ -28,6 +28,10 @@ class ResultsFileError(InputError):
     """A results file that cannot be read back; it was left as it is."""
 
 
+class StorageError(InputError):
+    """A study's file that cannot be used; what is in it was left as it is."""
+
+
 class OracleError(BestkError):
     """A maximisation oracle that contradicts itself; the message shows the weights it was given."""
 

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bestk import lowerbound
+from bestk import bernoulli_bound, lowerbound
 from bestk.errors import InputError
 from bestk.kernels.types import BoolArray, FloatArray
 from bestk.lil import c_eps, lil_radius
+from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings, Rewards
+
+SIGMA = 0.5  # the paper's experiments: variance 1/4 (Section 5)
 
 
 @dataclass(frozen=True)
@@ -34,36 +37,50 @@ class Difficulty:
     shares: FloatArray
     """The share of samples of each arm that attains `t_star`."""
     lower_bound: float
-    """kl(delta, 1-delta) T*: no policy that errs at most delta on every Gaussian instance needs
-    fewer samples on average here (0 for delta >= 1/2)."""
+    """kl(delta, 1-delta) T*: no policy that errs at most delta on every instance with such rewards
+    (Gaussian or Bernoulli) needs fewer samples on average here (0 for delta >= 1/2)."""
     theorem: float
     """2 sum tau_i, the bound of Theorem 3.1 on the expected samples of faithful lil-rand-lucb."""
 
 
 def difficulty(
-    means: ArrayLike, k: int, *, delta: float = 0.05, sigma: float = 0.5, eps: float = 0.01
+    means: ArrayLike,
+    k: int,
+    *,
+    delta: float = 0.05,
+    sigma: float = SIGMA,
+    eps: float = 0.01,
+    rewards: Rewards | None = None,
 ) -> Difficulty:
     """The difficulty of finding the k largest of `means`, everything in the order of `means`.
+
+    Rewards are Gaussian with standard deviation `sigma`, or as `rewards` says, which then stands in
+    for sigma: `Bernoulli()` gives the T* and the lower bound of Bernoulli rewards, `Gaussian` and
+    `SubGaussian` those of Gaussian ones with their sigma. T* is not solved for other rewards.
 
     `theorem` is the explicit right-hand side of Theorem 3.1: its proof charges arm i at most
     2 tau_i times on average (its first sample included), where tau_i is the smallest t with
     U(t, delta'/(2N)) < Delta_i/8 and delta' = delta/c_eps is the faithful setting. It holds given
     that every arm stays within U on both sides, which Lemma 2.1, one-sided, gives with
-    probability 1 - 2 delta; the answer is right with probability 1 - delta.
+    probability 1 - 2 delta; the answer is right with probability 1 - delta. It needs rewards that
+    are sigma-sub-Gaussian only, which Bernoulli ones are with sigma = 1/2 (Hoeffding's lemma).
     """
-    mu = _checked(means, k, sigma)
+    rewards = _assumed(sigma, rewards)
+    sigma, mu = rewards.sigma, _checked(means, k, rewards)
     for name, value in (("delta", delta), ("eps", eps)):
         if not 0.0 < value < 1.0:
             raise InputError(f"{name}={value} was refused: it must lie in (0, 1)")
     first_out, last_in = np.sort(mu)[[-k - 1, -k]]
     gaps = np.where(mu >= last_in, mu - first_out, last_in - mu)
-    low, high, shares = _t_star(mu, k, sigma)
+    low, high, shares = _t_star(mu, k, rewards)
     if math.isinf(high):
         return Difficulty(gaps, math.inf, high, low, shares, math.inf, math.inf)
     tau = first_time(gaps / 8.0, delta / c_eps(eps) / (2 * mu.size), sigma, eps)
+    with np.errstate(over="ignore"):
+        h = float((gaps**-2.0).sum())
     return Difficulty(
         gaps=gaps,
-        H=float((gaps**-2.0).sum()),
+        H=h,
         t_star=high,
         t_star_low=low,
         shares=shares,
@@ -72,13 +89,20 @@ def difficulty(
     )
 
 
-def t_star(means: ArrayLike, k: int, sigma: float) -> tuple[float, FloatArray]:
-    """T* for Gaussian rewards of common sigma, and the shares of samples that attain it.
+def t_star(
+    means: ArrayLike, k: int, sigma: float = SIGMA, *, rewards: Rewards | None = None
+) -> tuple[float, FloatArray]:
+    """T*, and the shares of samples that attain it; `sigma` and `rewards` as in `difficulty`.
 
     1/T* = max over shares w of min over i in top, j outside of
-    (mu_i - mu_j)^2 / (2 sigma^2 (1/w_i + 1/w_j)). See `bestk.lowerbound` for the method.
+
+        (mu_i - mu_j)^2 / (2 sigma^2 (1/w_i + 1/w_j))       for Gaussian rewards of common sigma,
+        min over c of w_i kl(mu_i, c) + w_j kl(mu_j, c)     for Bernoulli rewards.
+
+    See `bestk.lowerbound` and `bestk.bernoulli_bound` for the methods.
     """
-    _, high, shares = _t_star(_checked(means, k, sigma), k, sigma)
+    rewards = _assumed(sigma, rewards)
+    _, high, shares = _t_star(_checked(means, k, rewards), k, rewards)
     return high, shares
 
 
@@ -88,11 +112,12 @@ def kl_of_error(nu: float) -> float:
     return (1.0 - 2.0 * nu) * (math.log1p(-nu) - math.log(nu))
 
 
+@np.errstate(over="ignore", invalid="ignore")  # counts beyond all floats are infinite
 def first_time(thresholds: FloatArray, w: float, sigma: float, eps: float) -> FloatArray:
     """The smallest integers t >= 1 with U(t, w) < thresholds (> 0), by doubling and bisection."""
 
     def is_enough(t: FloatArray) -> BoolArray:
-        enough: BoolArray = lil_radius(t, w, sigma, eps) < thresholds
+        enough: BoolArray = (lil_radius(t, w, sigma, eps) < thresholds) | np.isinf(t)
         return enough
 
     short, enough = np.zeros_like(thresholds), np.ones_like(thresholds)
@@ -106,7 +131,22 @@ def first_time(thresholds: FloatArray, w: float, sigma: float, eps: float) -> Fl
         short, enough = np.where(done, short, middle), np.where(done, middle, enough)
 
 
-def _checked(means: ArrayLike, k: int, sigma: float) -> FloatArray:
+def _assumed(sigma: float, rewards: Rewards | None) -> Rewards:
+    """The one assumption that `sigma` and `rewards` stand for, if T* is solved for it."""
+    if not 0.0 < sigma < math.inf:
+        raise InputError(f"sigma={sigma} was refused: it must be positive and finite")
+    if rewards is None:
+        return Gaussian(sigma)
+    if sigma != SIGMA:
+        raise InputError(f"sigma={sigma} was refused: rewards={rewards} already says what it is")
+    if isinstance(rewards, Ratings | Bounded):
+        raise InputError(
+            f"rewards={rewards} were refused: T* is solved for gaussian and bernoulli rewards"
+        )
+    return rewards
+
+
+def _checked(means: ArrayLike, k: int, rewards: Rewards) -> FloatArray:
     try:
         mu, k = np.asarray(means, dtype=np.float64), operator.index(k)
     except (TypeError, ValueError):
@@ -115,22 +155,31 @@ def _checked(means: ArrayLike, k: int, sigma: float) -> FloatArray:
         raise InputError("means were refused: they must be a flat list of finite numbers")
     if not 1 <= k < mu.size:
         raise InputError(f"k={k} was refused: with {mu.size} means it must be 1 to {mu.size - 1}")
-    if not 0.0 < sigma < math.inf:
-        raise InputError(f"sigma={sigma} was refused: it must be positive and finite")
+    if isinstance(rewards, Bernoulli) and not ((mu >= 0.0) & (mu <= 1.0)).all():
+        raise InputError("means were refused: those of Bernoulli rewards lie in [0, 1]")
     return mu
 
 
-def _t_star(mu: FloatArray, k: int, sigma: float) -> tuple[float, float, FloatArray]:
+def _t_star(mu: FloatArray, k: int, rewards: Rewards) -> tuple[float, float, FloatArray]:
     """Lower and upper end of T*, and the shares that attain the upper end."""
     order = np.argsort(-mu, kind="stable")
     top, rest = mu[order[:k]], mu[order[k:]]
+    if isinstance(rewards, Bernoulli):
+        found = bernoulli_bound.solve(top, rest)
+    else:
+        found = _gaussian(top, rest, rewards.sigma)
+    counts = np.empty(mu.size)
+    counts[order] = np.concatenate((found.n_top, found.n_rest))
+    return found.low, found.high, counts / counts.sum()
+
+
+def _gaussian(top: FloatArray, rest: FloatArray, sigma: float) -> lowerbound.Solution:
+    """The solution in samples; infinite, counts equal, if the two sides touch."""
     with np.errstate(over="ignore"):  # an infinite gap needs no samples
         gap = float(top[-1] - rest[0])
     unit = sigma / gap if gap > 0.0 else math.inf
     if math.isinf(unit * unit):
-        return math.inf, math.inf, np.full(mu.size, 1.0 / mu.size)
+        return lowerbound.Solution(math.inf, math.inf, np.ones(top.size), np.ones(rest.size))
     found = lowerbound.solve((top - top[-1]) / gap, (rest[0] - rest) / gap)
-    counts = np.empty(mu.size)
-    counts[order] = np.concatenate((found.n_top, found.n_rest))
     scale = 2.0 * unit * unit
-    return scale * found.low, scale * found.high, counts / counts.sum()
+    return found._replace(low=scale * found.low, high=scale * found.high)

@@ -27,6 +27,7 @@ from bestk.kernels.types import (
     IntArray,
 )
 
+HALF_NORMAL, RAYLEIGH = 0.0, 1.0  # shapes of NORMAL's mixture, in Evidence.log_rest
 PLUS, MINUS = 1.0, -1.0  # against "mean <= c", against "mean >= c"
 
 TOLERANCE = 1e-10  # of log E at a bound; grows only where rounding makes it unreachable
@@ -67,8 +68,38 @@ def log_erfcx(x: float) -> float:
 
 
 @kernel
+def half_normal(y: float) -> tuple[float, float]:
+    """log(2 exp(z^2/2) Phi(z)) at z = -sqrt(2) y, and its slope in y."""
+    value = log_erfcx(y)
+    if y < 1e4:
+        return value, 2.0 * y - 2.0 / _ROOT_PI * exp(-value)
+    return value, -1.0 / y
+
+
+@kernel
+def rayleigh(y: float) -> tuple[float, float]:
+    """log(1 + sqrt(2 pi) z exp(z^2/2) Phi(z)) at z = -sqrt(2) y, and its slope in y.
+
+    That is log f(y) with f = 1 - sqrt(pi) y erfcx(y), whose two terms cancel for large y.
+    """
+    if y > 10.0:
+        r = 0.5 / (y * y)  # DLMF 7.12.1: f = r (1 - 3 r (1 - 5 r (1 - ...)))
+        series = 1.0
+        for k in range(13, 1, -1):
+            series = 1.0 - (2 * k - 1) * r * series
+        return log(r * series), -2.0 / y  # the slope to 1%: it only guides Newton's steps
+    value = log_erfcx(y)
+    if y > -20.0:
+        scaled = exp(value)
+        f = 1.0 - _ROOT_PI * y * scaled
+        return log(f), (2.0 * y - _ROOT_PI * (1.0 + 2.0 * y * y) * scaled) / f
+    # -sqrt(pi) y erfcx(y) outweighs 1 by far
+    return value + log(-_ROOT_PI * y), 2.0 * y + 1.0 / y
+
+
+@kernel
 def normal(e: Evidence, sign: float, t: float, s: float, c: float) -> tuple[float, float]:
-    """One-sided normal mixture, averaged over n0; slope per unit of c away from the mean."""
+    """One-sided mixture over n0 and two shapes; slope per unit of c away from the mean."""
     if isinf(c):
         return (np.inf if sign * c < 0.0 else -np.inf), 0.0
     top, total, slope = -np.inf, 0.0, 0.0
@@ -76,12 +107,13 @@ def normal(e: Evidence, sign: float, t: float, s: float, c: float) -> tuple[floa
         n0 = e.points[g]
         scale = e.sigma * sqrt(2.0 * (t + n0))
         y = sign * (t * c - s) / scale  # -z / sqrt 2
-        value = log_erfcx(y)
-        if y < 1e4:
-            y_slope = 2.0 * y - 2.0 / _ROOT_PI * exp(-value)
+        if e.log_rest[g] == RAYLEIGH:
+            value, y_slope = rayleigh(y)
+            value += log(n0 / (t + n0))
         else:
-            y_slope = -1.0 / y
-        term = e.log_weights[g] + 0.5 * log(n0 / (t + n0)) + value
+            value, y_slope = half_normal(y)
+            value += 0.5 * log(n0 / (t + n0))
+        term = e.log_weights[g] + value
         top, total, slope = add(top, total, slope, term, y_slope * t / scale)
     return top + log(total), slope / total
 
@@ -275,9 +307,11 @@ def log_minus(
 def first_guess(e: Evidence, t: float, v: float, top: float, target: float) -> float:
     """Where to start the inverse: a distance at which there is probably enough evidence."""
     if e.family == NORMAL:
-        # exact for the first n0 without its factor 2 Phi(z) >= 1, so there is enough for sure
+        # enough for sure: the first n0 without a factor that is at least 1 (2 Phi(z); of the other
+        # shape more than 1 + z)
         n0 = e.points[0]
-        wanted = target - e.log_weights[0] + 0.5 * log((t + n0) / n0)
+        power = 1.0 if e.log_rest[0] == RAYLEIGH else 0.5
+        wanted = target - e.log_weights[0] + power * log((t + n0) / n0)
         return -e.sigma * sqrt(2.0 * (t + n0) * wanted) / t
     width = e.levels[e.levels.shape[0] - 1] - e.levels[0]
     if e.family == BERNSTEIN:

@@ -97,7 +97,7 @@ class Evidence(NamedTuple):
     levels: FloatArray  # ascending; first and last are the ends of the range
     points: FloatArray  # mixed over: n0 (NORMAL), theta (BETTING), b (BERNSTEIN)
     log_weights: FloatArray
-    log_rest: FloatArray  # log(1 - point) for BETTING and BERNSTEIN
+    log_rest: FloatArray  # log(1 - point) for BETTING and BERNSTEIN; for NORMAL the shape
 
 
 NO_EVIDENCE = Evidence(NORMAL, 1.0, np.zeros(2), np.ones(1), np.zeros(1), np.zeros(1))

@@ -25,6 +25,7 @@ from bestk.policies.catalogue import (
 from bestk.policies.parameters import read_params, read_weights
 from bestk.rewards import Rewards
 
+BALANCE = 4  # a side has many arms if it has at least a quarter of the other's; arbitrary
 SHARE = (
     100  # e-lucb gives every arm at least a hundredth of an even share: 1% of the samples at most
 )
@@ -38,6 +39,7 @@ class Configured:
     variant: str | None
     params: dict[str, Any]
     guarantee: float | None  # the error probability that is proved; None for a heuristic
+    theorem: str | None  # what proves it
     spec: t.Spec
     table: t.IntArray | None  # what a compiled oracle reads
     evidence: t.Evidence  # what evidence reads
@@ -87,6 +89,20 @@ def _check(policy: Policy, decision: DecisionClass, delta: float, epsilon: float
         raise InputError(
             f"K={decision.k} was refused: {policy.name} finds the single best arm, K must be 1"
         )
+
+
+def _balanced(n_arms: int, k: int) -> bool:
+    """Whether both sides have many arms; so do the classes whose answers have no fixed size."""
+    return k == 0 or BALANCE * min(k, n_arms - k) >= max(k, n_arms - k)
+
+
+def _theorem(policy: Policy, evidence: bool, family: int, hybrid: bool) -> str:
+    if not evidence:
+        return policy.theorem
+    number = 3 if family == t.EXCHANGE else 1
+    if not hybrid:
+        number = 4 if family in (t.CPE, t.CLUCB) else 2
+    return f"docs/e-lucb.md, Theorem {number}"
 
 
 def configure(
@@ -152,11 +168,13 @@ def configure(
         high, low = lv.split_levels(how, own, n_arms, k)
         if variant == "faithful":
             lv.check_lemma(max(high, low), eps)
+    proved = policy.proved and variant != "heuristic"
     return Configured(
         policy=policy,
         variant=variant,
         params=values,
-        guarantee=delta if policy.proved and variant != "heuristic" else None,
+        guarantee=delta if proved else None,
+        theorem=_theorem(policy, evidence, family, both > 0.0) if proved else None,
         spec=t.Spec(
             n_arms=n_arms,
             k=k,
@@ -184,5 +202,7 @@ def configure(
             share=SHARE if policy.radius == t.EVIDENCE else 0,
         ),
         table=shape.table if shape else None,
-        evidence=policy_evidence(rewards, maximize) if evidence else t.NO_EVIDENCE,
+        evidence=(
+            policy_evidence(rewards, maximize, _balanced(n_arms, k)) if evidence else t.NO_EVIDENCE
+        ),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -47,12 +48,14 @@ def save(plan: Plan, path: Path) -> None:
         axes.set_xscale("symlog", base=2, linthresh=positive[0], linscale=0.7)
     if slacks[0] <= plan.gap <= slacks[-1] and plan.gap > 0:
         axes.axvline(plan.gap, color=LIMIT, linestyle="--", linewidth=1)
+        left = plan.gap > 0.6 * slacks[-1]  # no room on the right
         axes.annotate(
             "gap between the K-th\nand the next mean",
             (plan.gap, 1.0),
             xycoords=("data", "axes fraction"),
-            xytext=(4, -4),
+            xytext=(-4 if left else 4, -4),
             textcoords="offset points",
+            ha="right" if left else "left",
             va="top",
             fontsize=8,
             color=LIMIT,
@@ -61,7 +64,8 @@ def save(plan: Plan, path: Path) -> None:
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
     axes.yaxis.set_minor_locator(NullLocator())
-    axes.set_xticks(slacks, [f"{slack:.3g}" for slack in slacks])
+    crowded = any(low > 0 and high < 1.4 * low for low, high in pairwise(slacks))
+    axes.set_xticks(slacks, [f"{slack:.3g}" for slack in slacks], rotation=45 if crowded else 0)
     axes.xaxis.set_minor_locator(NullLocator())
     axes.grid(visible=True, color="#e3e3e3", linewidth=0.6)
     axes.set(

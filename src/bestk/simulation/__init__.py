@@ -8,8 +8,9 @@ from bestk.simulation.instances import (
     read_means,
     structured,
 )
+from bestk.simulation.planning import Plan, plan
 from bestk.simulation.records import SimulationResult
-from bestk.simulation.replay import DRAWS, read_replay, replay
+from bestk.simulation.pools import DRAWS, read_replay, replay
 from bestk.simulation.structures import DECISIONS, generate, read_graph
 
 __all__ = [
@@ -17,9 +18,11 @@ __all__ = [
     "DRAWS",
     "INSTANCES",
     "Instance",
+    "Plan",
     "SimulationResult",
     "generate",
     "make_instance",
+    "plan",
     "read_graph",
     "read_means",
     "read_replay",

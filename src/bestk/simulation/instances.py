@@ -18,7 +18,7 @@ from bestk.kernels.types import BERNOULLI, GAUSSIAN, BoolArray, FloatArray, Worl
 from bestk.rewards import Bernoulli, Rewards
 
 if TYPE_CHECKING:
-    from bestk.simulation.replay import Pool
+    from bestk.simulation.pools import Pool
 
 INSTANCES = ("1-sparse", "exponential", "lil-exponential", "means", "replay")
 

@@ -83,8 +83,8 @@ class SimulationResult:
         unsolved = (
             problem.epsilon > 0
             or instance.decision.n_arms > LARGEST_LOWER_BOUND
-            or isinstance(problem.rewards, Bernoulli)
-            or (instance.pool is not None and instance.pool.draw == "table")
+            or (isinstance(problem.rewards, Bernoulli) and instance.k is None)
+            or (instance.pool is not None and not instance.pool.is_normal(problem.rewards.sigma))
             or instance.decision.ceiling < math.inf
             or instance.tied
         )
@@ -101,7 +101,10 @@ class SimulationResult:
             )
             bound = hard.lower_bound
         else:
-            value, _ = t_star(instance.values, instance.k, problem.rewards.sigma)
+            values = instance.values
+            if isinstance(problem.rewards, Bernoulli) and not instance.maximize:
+                values = 1.0 + values  # failures are counted instead: 1 - mean
+            value, _ = t_star(values, instance.k, rewards=problem.rewards)
             bound = kl_of_error(nu) * value
         return bound if math.isfinite(bound) else None
 

@@ -58,6 +58,10 @@ class Pool:
         free = float(counts.sum()) - (len(self.first) - 1)
         return math.sqrt(float((around**2 * counts).sum()) / free) if free > 0 else 0.0
 
+    def is_normal(self, sigma: float) -> bool:
+        """Whether rewards are drawn from normal distributions of that standard deviation."""
+        return self.draw == "gaussian" and self.sigma == sigma
+
     def world(self, means: FloatArray) -> World:
         """How kernels draw from it."""
         source = TABLE if self.draw == "table" else GAUSSIAN

@@ -1,0 +1,155 @@
+"""e-clucb, and lil-clucb with evidence bounds, decision by decision (`lockstep.py`).
+
+On a matroid the pseudocode looks for exchanges in the list of all feasible sets, elsewhere it is
+Algorithm 3 over that list. Run as a script this file prints the decisions of some instances, which
+is how compiled and interpreted kernels are compared.
+"""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations
+
+import pytest
+
+import feasible
+from bestk.decisions import (
+    BipartiteMatching,
+    ExplicitSets,
+    PartitionMatroid,
+    Path,
+    SpanningTree,
+    TopK,
+)
+from bestk.errors import InputError
+from interpreted import journal_of, print_journal
+from lockstep import CONTINUOUS, FAMILIES, Problem, Tally, agree, page_of, use_the_log_gamma_of_c
+
+# --- classes, each with all its sets --------------------------------------------------------------
+
+
+def top_k(dice):
+    n = dice.randint(2, 7)
+    k = dice.randint(1, n - 1)
+    return TopK(n, k), [list(arms) for arms in combinations(range(n), k)]
+
+
+def partition(dice):
+    groups = [dice.choice("xyz") for _ in range(dice.randint(4, 8))]
+    capacities = {g: dice.randint(0, groups.count(g)) for g in sorted(set(groups))}
+    return PartitionMatroid(groups, capacities), feasible.partition(groups, capacities)
+
+
+def tree(dice):
+    nodes = range(dice.randint(3, 5))
+    pairs = [(u, v) for u in nodes for v in nodes if u < v]
+    edges = dice.sample(pairs, min(len(pairs), dice.randint(len(nodes), 8)))
+    return SpanningTree(edges), feasible.spanning_trees(edges)
+
+
+def dag(dice):
+    nodes = range(dice.randint(3, 5))
+    pairs = [(u, v) for u in nodes for v in nodes if u < v]
+    edges = dice.sample(pairs, min(len(pairs), dice.randint(len(nodes), 9)))
+    return Path(edges, 0, nodes[-1]), feasible.paths(edges, 0, nodes[-1])
+
+
+def roads(dice):
+    nodes = range(dice.randint(3, 4))
+    edges = dice.sample([(u, v) for u in nodes for v in nodes if u < v], len(nodes))
+    return Path(edges, 0, 1, directed=False), feasible.paths(edges, 0, 1, False)
+
+
+def explicit(dice):
+    n = dice.randint(3, 8)
+    sets = {tuple(sorted(dice.sample(range(n), dice.randint(0, n)))) for _ in range(8)}
+    return ExplicitSets([list(arms) for arms in sets], n), sorted(map(list, sets))
+
+
+def matching(dice):  # its oracle is Python
+    pairs = [(u, v) for u in range(2) for v in range(3)]
+    edges = dice.sample(pairs, dice.randint(3, 5))
+    return BipartiteMatching(edges), feasible.matchings([(f"l{u}", f"r{v}") for u, v in edges])
+
+
+MATROIDS = {"top-k": top_k, "partition": partition, "spanning-tree": tree}
+OTHERS = {"dag": dag, "roads": roads, "explicit": explicit, "matching": matching}
+CLASSES = MATROIDS | OTHERS
+
+every_family = pytest.mark.parametrize("family", FAMILIES)
+every_class = pytest.mark.parametrize("kind", CLASSES)
+every_matroid = pytest.mark.parametrize("kind", MATROIDS)
+
+
+def some(dice, kind, family, apart=0.6, **settings) -> Problem:
+    """A random class, its best set apart from the rest or not; slack is on the total."""
+    decision = None
+    while decision is None:
+        try:
+            decision, sets = CLASSES[kind](dice)
+        except InputError:  # disconnected, a single answer, ...
+            continue
+    n, top = decision.n_arms, dice.choice(sets)
+    maximize = kind != "roads" and dice.random() < 0.6
+    means = [dice.uniform(0.1, 0.9) for _ in range(n)]
+    if dice.random() < apart:
+        means = [0.9 if (i in top) == maximize else 0.1 for i in range(n)]
+    settings.setdefault("epsilon", dice.choice([0.0, 0.0, 0.3, 1.0]))
+    settings.setdefault("nu", dice.choice([0.001, 0.05, 0.3]))
+    settings.setdefault("policy", "e-clucb")
+    seed = dice.randrange(1 << 40)
+    return Problem(decision, family, means, sets, maximize=maximize, seed=seed, **settings)
+
+
+# --- claims ---------------------------------------------------------------------------------------
+
+
+@every_family
+@every_class
+@pytest.mark.parametrize("policy", ["e-clucb", "lil-clucb"])
+def test_the_kernel_makes_every_decision_of_the_pseudocode(policy, kind, family):
+    dice, tally = random.Random(1), Tally()
+    for _ in range(3):
+        agree(some(dice, kind, family, policy=policy, cap=130, strays=0.05), tally)
+    if family in CONTINUOUS and kind != "roads":  # where costs are cut at 0
+        assert tally.ties <= 2 + 0.03 * tally.asks
+    assert tally.asks > 15
+
+
+@every_family
+@every_matroid
+def test_it_does_so_until_it_stops(kind, family):
+    dice, tally = random.Random(2), Tally()
+    for _ in range(4):
+        agree(some(dice, kind, family, apart=1.0, nu=0.2, epsilon=0.2, cap=2000), tally)
+    assert tally.stopped == 4
+    assert tally.early > 0
+
+
+@every_matroid
+@pytest.mark.parametrize("params", [{"independent": False}, {"weights": [0.2, 0.1, 0.7]}])
+def test_it_does_so_for_other_weights(kind, params):
+    dice, tally = random.Random(3), Tally()
+    for family in ("gaussian", "ratings"):
+        agree(some(dice, kind, family, params=params, nu=0.2, epsilon=0.3, cap=800), tally)
+    assert tally.stopped > 0
+    assert (tally.early > 0) == ("weights" in params)
+
+
+# --- compiled and interpreted ---------------------------------------------------------------------
+
+
+def journal() -> list:
+    dice = random.Random(6)
+    pairs = [(kind, family) for kind in CLASSES for family in ("gaussian", "bounded", "bernoulli")]
+    return [page_of(some(dice, kind, family, cap=80)) for kind, family in pairs]
+
+
+def test_interpreted_kernels_decide_like_compiled_ones():
+    for compiled, interpreted in zip(journal(), journal_of(__file__), strict=True):
+        assert compiled == interpreted
+
+
+if __name__ == "__main__":
+    use_the_log_gamma_of_c()
+    print_journal(journal)
