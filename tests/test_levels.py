@@ -1,11 +1,12 @@
 """Every constant of the LIL bound against 50 digits of mpmath."""
 
 import mpmath as mp
+import numpy as np
 import pytest
 
 from bestk.decisions import TopK
 from bestk.errors import InputError
-from bestk.kernels import bounds, step
+from bestk.kernels import bounds, evidence, step
 from bestk.lil import c_eps
 from bestk.policies import CATALOGUE, configure
 from bestk.policies import levels as lv
@@ -61,11 +62,22 @@ def test_tabulated_and_computed_radii_are_one_function(variant):
     spec = setup("lil-rand-lucb", variant).spec
     state = step.new_state(spec)
     for side, level in ((0, spec.level_high), (1, spec.level_low)):
-        for t in (1, 2, 77, step.TABLE - 1, step.TABLE, step.TABLE + 1, 10**7):
+        for t in (1, 2, 77, bounds.TABLE - 1, bounds.TABLE, bounds.TABLE + 1, 10**7):
             expected = float(exact_u(t, level, 0.5, spec.eps))
             computed = bounds.radius(state, spec, side, t)
             assert computed == pytest.approx(expected, rel=1e-13)
             assert bounds.radius(state, spec, side, t) == computed  # now from the table
+
+
+def test_radii_of_evidence_beyond_the_table_are_a_little_wide_and_never_narrow():
+    made = setup("e-lucb", None)
+    state, e = made.new_state(), made.evidence
+    for t in (bounds.TABLE, bounds.TABLE + 1, 10**5 + 7, 2**20 - 1, 2**20, 10**9 + 1, 2**61 + 5):
+        for side, log_level in ((0, made.spec.log_high), (1, made.spec.log_low)):
+            exact = -evidence.bound(e, 1.0, float(t), 0.0, 0.0, state.levels, 0, -log_level, np.nan)
+            radius = bounds.radius(state, made.spec, side, t)
+            assert exact * (1 - 1e-12) <= radius <= exact * (1 + 1 / 2000)
+            assert bounds.radius(state, made.spec, side, t) == radius
 
 
 @pytest.mark.parametrize("nu", [0.001, 0.01, 0.1])

@@ -41,6 +41,10 @@ if TYPE_CHECKING:
     from bestk.simulation import replay as replay
     from bestk.simulation import simulate as simulate
     from bestk.simulation import structured as structured
+    from bestk.study import Pull as Pull
+    from bestk.study import Result as Result
+    from bestk.study import Study as Study
+    from bestk.study import identify as identify
 
 __version__ = "0.1.0"
 
@@ -77,6 +81,10 @@ _HOMES = {
     "plan": "simulation",
     "replay": "simulation",
     "simulate": "simulation",
+    "Pull": "study",
+    "Result": "study",
+    "Study": "study",
+    "identify": "study",
 }
 
 __all__ = ["__version__", *sorted(_HOMES)]  # noqa: PLE0604 - names of the table above

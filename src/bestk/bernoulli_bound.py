@@ -43,7 +43,7 @@ from bestk.lowerbound import Solution
 
 AGREE = 1e-7  # two walks agree on a cell while their y differ by less, relatively; T* is flat there
 SMALL = 0.01  # where the series of h takes over: both are good to 4e-14
-END = 1e-60  # a walk that would go beyond mu_K stays there, with this for left/gap
+END = 1e-60  # the smallest x/gap and left/gap; a walk that would go beyond mu_K stays there
 LEAST = 1e-100  # mu_K and mu_(K+1) with a smaller divergence are taken as equal
 CUT = 100.0  # cuts of an envelope have |log(x/left)| below this
 
@@ -154,10 +154,7 @@ def _increment(slope: float, goal: float, sign: float, c: float, rest: float, mo
 
 
 def _walk(case: Case, i: int, j: int, start: FloatArray) -> tuple[list[Cell], bool]:
-    """The staircase from cell (i, j), at x and with the rooms of `start`.
-
-    Also whether there is room left on top at its end.
-    """
+    """The staircase from cell (i, j), `start` being x and rooms; is there room on top at its end?"""
     top, rest, low, beyond, gap = case
     x, room_i, room_j = start.tolist()
     last_i, last_j = len(top.far) - 1, len(rest.far) - 1
@@ -194,12 +191,15 @@ def _walk(case: Case, i: int, j: int, start: FloatArray) -> tuple[list[Cell], bo
 
 def _balanced(case: Case) -> tuple[list[Cell], float]:
     """The staircase that ends with no room left, and the lower certificate from its plan."""
-    done, below, above = list[Cell](), list[Cell](), list[Cell]()
     i, j, before = 0, 0, np.zeros(len(case.top.far) + len(case.rest.far) + 1)
-    low, high = (np.array([x, case.top.size[0], case.rest.size[0]]) for x in (0.0, case.gap))
+    rooms, done = (case.top.size[0], case.rest.size[0]), list[Cell]()
+    low, high = np.array([END * case.gap, *rooms]), np.array([case.gap, *rooms])
+    below, above = _walk(case, i, j, low)[0], _walk(case, i, j, high)[0]
     while True:
-        while not (below and above) or _disagreement(below, above, 0) is not None:
+        while _disagreement(below, above, 0) is not None:
             middle = (low + high) / 2.0
+            if high[0] > 2.0 * low[0]:
+                middle[0] = math.sqrt(low[0] * high[0])
             if not low[0] < middle[0] < high[0]:
                 break
             path, excess = _walk(case, i, j, middle)

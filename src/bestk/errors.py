@@ -32,6 +32,14 @@ class StorageError(InputError):
     """A study's file that cannot be used; what is in it was left as it is."""
 
 
+class PullError(InputError):
+    """An answer to a pull that is not open: given up, answered before, or never asked for."""
+
+
+class ArmFailedError(BestkError):
+    """An arm failed too often in a row; the study is as it was, and can be resumed."""
+
+
 class OracleError(BestkError):
     """A maximisation oracle that contradicts itself; the message shows the weights it was given."""
 

@@ -45,8 +45,6 @@ from bestk.kernels.types import (
     State,
 )
 
-TABLE = 1 << 16  # radii kept in a table once computed; arbitrary: half a megabyte a side
-
 
 def new_state(spec: Spec, table: IntArray | None = None, evidence: Evidence = NO_EVIDENCE) -> State:
     """Allocate the state of a policy before its first observation; `table` is its oracle's."""
@@ -67,7 +65,7 @@ def new_state(spec: Spec, table: IntArray | None = None, evidence: Evidence = NO
         nodes=np.zeros((slots, leaves), np.int32),
         fails=np.full(timed, np.inf),
         widths=np.zeros(WIDTHS_SIZE),
-        radii=np.full((2, 1 if bounds.grows(spec) else TABLE), np.nan),
+        radii=np.full((2, 1 if bounds.grows(spec) else bounds.TABLE + bounds.BEYOND), np.nan),
         clock=np.zeros(CLOCK_SIZE, np.int64),
         table=np.zeros((1, 1), np.int64) if table is None else table,
         weights=np.zeros((2, arms)),

@@ -62,7 +62,7 @@ def save(plan: Plan, path: Path) -> None:
         )
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     axes.yaxis.set_minor_locator(NullLocator())
     crowded = any(low > 0 and high < 1.4 * low for low, high in pairwise(slacks))
     axes.set_xticks(slacks, [f"{slack:.3g}" for slack in slacks], rotation=45 if crowded else 0)

@@ -9,8 +9,8 @@ from bestk.simulation.instances import (
     structured,
 )
 from bestk.simulation.planning import Plan, plan
-from bestk.simulation.records import SimulationResult
 from bestk.simulation.pools import DRAWS, read_replay, replay
+from bestk.simulation.records import SimulationResult
 from bestk.simulation.structures import DECISIONS, generate, read_graph
 
 __all__ = [

@@ -1,0 +1,7 @@
+"""Studies: find the best arms from observations as they come."""
+
+from bestk.study.result import ArmResult, Result
+from bestk.study.runner import Runner, identify
+from bestk.study.study import Pull, Study
+
+__all__ = ["ArmResult", "Pull", "Result", "Runner", "Study", "identify"]

@@ -1,0 +1,62 @@
+"""Every arm's interval, at the levels its policy stops by, and what it says of the arm."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bestk.kernels import bounds, evidence
+from bestk.kernels.types import EVIDENCE, NORMAL, FloatArray, Spec, State
+
+
+def intervals(state: State, spec: Spec) -> tuple[FloatArray, FloatArray]:
+    """Lower and upper bounds as the policy sees them (negated rewards to minimise)."""
+    low, high = np.full(spec.n_arms, -math.inf), np.full(spec.n_arms, math.inf)
+    width = bounds.width(state, spec) if bounds.grows(spec) else 0.0
+    for i in np.flatnonzero(state.counts):
+        if spec.radius == EVIDENCE and state.evidence.family != NORMAL:
+            low[i], high[i] = (_inverted(state, spec, int(i), side) for side in (0, 1))
+            continue
+        t = int(state.counts[i])
+        if bounds.grows(spec):
+            down = up = width / math.sqrt(t)
+        else:
+            down, up = (bounds.radius(state, spec, side, t) for side in (0, 1))
+        low[i], high[i] = state.means[i] - down, state.means[i] + up
+    return low, high
+
+
+def _inverted(state: State, spec: Spec, i: int, side: int) -> float:
+    """A bound by evidence, from scratch: the kernel's own warm starts are left alone."""
+    return float(
+        evidence.bound(
+            state.evidence,
+            evidence.PLUS if side == 0 else evidence.MINUS,
+            float(state.counts[i]),
+            state.sums[i],
+            state.spread[i],
+            state.levels,
+            i,
+            -(spec.log_high if side == 0 else spec.log_low),
+            math.nan,
+        )
+    )
+
+
+def verdicts(low: FloatArray, high: FloatArray, k: int) -> list[str]:
+    """What the intervals alone say: among the K best (in), not among them (out), or undecided.
+
+    An arm is in if at least N-K arms have upper bounds at or below its lower bound, and out if at
+    least K arms have lower bounds at or above its upper bound.
+    """
+    above, below = np.sort(low), np.sort(high)
+    found = []
+    for a, b in zip(low, high, strict=True):
+        beaten = int(np.searchsorted(below, a, side="right"))  # arms with upper bound <= a
+        beating = len(above) - int(np.searchsorted(above, b, side="left"))  # lower bound >= b
+        if beaten >= len(low) - k:
+            found.append("in")
+        else:
+            found.append("out" if beating >= k else "undecided")
+    return found

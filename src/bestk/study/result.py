@@ -1,0 +1,77 @@
+"""What a study knows: the answer, how far it is proved, and every arm's interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Status = Literal["in", "out", "undecided"]
+Stopped = Literal["rule", "budget", "interrupted"]
+
+
+@dataclass(frozen=True)
+class ArmResult:
+    """One arm."""
+
+    label: Hashable
+    mean: float | None  # None before its first observation
+    low: float | None  # of the interval the policy stops by; None where it has no end
+    high: float | None
+    pulls: int
+    failed: int
+    status: Status
+
+
+@dataclass(frozen=True)
+class Result:
+    """The state of a study; `to_dict()` is what every `--json` prints."""
+
+    study: str
+    top: tuple[Hashable, ...]  # the present answer, best mean first
+    certified: bool
+    error_bound: float | None  # the proved error probability, if certified
+    theorem: str | None  # what proves it
+    samples: int
+    seconds: float
+    stopped: Stopped | None
+    tied: bool  # whether the boundary looks tied: give a slack, or a budget
+    certifiable_epsilon: float | None  # the least slack at which `top` is certified now
+    forecast: int | None  # an estimate of the pulls that remain
+    arms: tuple[ArmResult, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Finite numbers, texts and nulls only."""
+        data = asdict(self)
+        data["top"] = [_plain(label) for label in self.top]
+        data["arms"] = [dict(asdict(arm), label=_plain(arm.label)) for arm in self.arms]
+        return data
+
+    def __str__(self) -> str:
+        """A table for people: rank, arm, mean, interval, pulls, status."""
+        lines = [f"{'rank':>4}  {'arm':<24} {'mean':>9}  {'interval':<22} {'pulls':>8}  status"]
+        ranked = sorted(
+            self.arms, key=lambda arm: -math.inf if arm.mean is None else arm.mean, reverse=True
+        )
+        for rank, arm in enumerate(ranked, 1):
+            mean = "-" if arm.mean is None else f"{arm.mean:.4g}"
+            low = "-inf" if arm.low is None else f"{arm.low:.4g}"
+            high = "inf" if arm.high is None else f"{arm.high:.4g}"
+            lines.append(
+                f"{rank:>4}  {arm.label!s:<24.24} {mean:>9}  {f'[{low}, {high}]':<22}"
+                f" {arm.pulls:>8,}  {arm.status}"
+            )
+        proof = (
+            f"certified: error <= {self.error_bound:g} ({self.theorem})"
+            if self.certified
+            else "not certified"
+        )
+        lines.append(f"{self.samples:,} samples, {proof}")
+        return "\n".join(lines)
+
+
+def _plain(label: Hashable) -> Any:
+    if isinstance(label, tuple):
+        return [_plain(part) for part in label]
+    return label if isinstance(label, str | int | float | bool | None) else str(label)

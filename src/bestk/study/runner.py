@@ -1,0 +1,212 @@
+"""Running a study to its end: pulls on any executor, with retries, timeouts and a budget."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from typing import Any
+
+from bestk.decisions import DecisionClass
+from bestk.errors import ArmFailedError, InputError, PullError, StorageError
+from bestk.kernels.types import LIL_UCB
+from bestk.rewards import Rewards
+from bestk.storage import Storage
+from bestk.study.result import Result, Stopped
+from bestk.study.study import Pull, Study
+
+Measure = Callable[[Any], Any]  # arm -> a number, or a coroutine that gives one
+Progress = Callable[[Study], None]  # called after every answer
+
+
+class DaemonThreads(Executor):
+    """A thread for every call, none of which keeps the process alive: a hung one is left behind."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Start a call."""
+        future: Future[Any] = Future()
+
+        def work() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                value = fn(*args, **kwargs)
+            except BaseException as error:  # it belongs to the caller of result()
+                future.set_exception(error)
+            else:
+                future.set_result(value)
+
+        threading.Thread(target=work, daemon=True).start()
+        return future
+
+
+def _finish(measure: Measure, arm: Hashable) -> Any:
+    """Call a coroutine function, from a process or thread without a loop of its own."""
+    return asyncio.run(measure(arm))
+
+
+class Runner:
+    """Keeps up to `parallel` pulls of a study going."""
+
+    def __init__(
+        self,
+        study: Study,
+        measure: Measure,
+        *,
+        executor: Executor | None = None,
+        parallel: int = 1,
+        budget: int | None = None,
+        seconds: float | None = None,
+        timeout: float | None = None,
+        retries: int = 0,
+        progress: Progress | None = None,
+    ) -> None:
+        for name, value, least in (("parallel", parallel, 1), ("retries", retries, 0)):
+            if value < least:
+                raise InputError(f"{name}={value} was refused: it must be at least {least}")
+        if parallel > 1 and study.problem.configure(0).spec.family == LIL_UCB:
+            raise InputError(
+                f"parallel={parallel} was refused: lil-ucb is what its theorem says only if its own"
+                " rule chose every sample, one after the other"
+            )
+        self.study, self.measure, self.executor = study, measure, executor or DaemonThreads()
+        self.parallel, self.budget, self.seconds = parallel, budget, seconds
+        self.timeout, self.retries, self.progress = timeout, retries, progress
+        self._running: dict[Future[Any], tuple[Pull, float]] = {}
+        self._failures: Counter[Hashable] = Counter()  # in a row, of each arm
+
+    def run(self) -> Result:
+        """Until the rule stops, the budget is spent, or an interrupt."""
+        started = time.monotonic()
+        ended: Stopped | None = None
+        try:
+            while True:
+                spent = self.seconds is not None and time.monotonic() - started >= self.seconds
+                if not spent:
+                    self._fill()
+                if not self._running or self.study.is_stopped:
+                    break
+                self._collect()
+        except KeyboardInterrupt:
+            ended = "interrupted"
+        else:
+            if self.study.is_stopped:
+                self._give_up()
+            else:
+                ended = "budget"
+        return self.study.summary(ended)
+
+    def _fill(self) -> None:
+        while len(self._running) < self.parallel:
+            taken = self.study.samples + len(self._running)
+            if self.budget is not None and taken >= self.budget:
+                return
+            pulls = self.study.ask(1)
+            if not pulls:
+                return
+            self._submit(pulls[0])
+
+    def _submit(self, pull: Pull) -> None:
+        if inspect.iscoroutinefunction(self.measure):
+            future = self.executor.submit(_finish, self.measure, pull.arm)
+        else:
+            future = self.executor.submit(self.measure, pull.arm)
+        self._running[future] = (pull, time.monotonic())
+
+    def _collect(self) -> None:
+        """Wait for an answer or a timeout, and deal with all that are there."""
+        patience = None
+        if self.timeout is not None:
+            first = min(since for _, since in self._running.values())
+            patience = max(0.0, first + self.timeout - time.monotonic())
+        done, _ = wait(self._running, patience, FIRST_COMPLETED)
+        for future in done:
+            pull, _ = self._running.pop(future)
+            self._answer(pull, future)
+        if self.timeout is not None:
+            latest = time.monotonic() - self.timeout
+            for future, (pull, since) in list(self._running.items()):
+                if since <= latest:
+                    del self._running[future]  # nobody looks at a late value
+                    future.cancel()
+                    self._failed(pull, f"no answer within {self.timeout:g} seconds")
+
+    def _answer(self, pull: Pull, future: Future[Any]) -> None:
+        try:
+            reward = future.result()
+        except Exception as error:  # whatever the user's code raises is a failed pull
+            self._failed(pull, f"{type(error).__name__}: {error}")
+            return
+        try:
+            self.study.tell(pull, reward)
+        except (StorageError, PullError):
+            raise
+        except InputError as error:
+            self._failed(pull, str(error))
+            return
+        self._failures[pull.arm] = 0
+        if self.progress is not None:
+            self.progress(self.study)
+
+    def _failed(self, pull: Pull, why: str) -> None:
+        self.study.fail(pull, why)
+        self._failures[pull.arm] += 1
+        if self._failures[pull.arm] > self.retries:
+            raise ArmFailedError(
+                f"arm {pull.arm!r} failed {self._failures[pull.arm]} times in a row, the last time"
+                f" with {why}; all answers so far are kept, and the study can be resumed"
+            )
+        self._submit(pull)
+
+    def _give_up(self) -> None:
+        for future, (pull, _) in self._running.items():
+            future.cancel()
+            self.study.forget(pull)
+        self._running.clear()
+
+
+def identify(
+    arms: Iterable[Hashable],
+    pull: Measure,
+    *,
+    k: int | None = None,
+    decision: DecisionClass | None = None,
+    delta: float = 0.05,
+    epsilon: float = 0.0,
+    rewards: Rewards | None = None,
+    maximize: bool = True,
+    policy: str | None = None,
+    variant: str | None = None,
+    params: Mapping[str, Any] | None = None,
+    executor: Executor | None = None,
+    parallel: int = 1,
+    budget: int | None = None,
+    timeout: float | None = None,
+    retries: int = 0,
+    storage: Storage | str | os.PathLike[str] | None = None,
+    name: str = "identify",
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """Find the best arms by calling `pull(arm)`, which returns one noisy reward.
+
+    `pull` may be a coroutine function. Up to `parallel` calls run at once on `executor` (any
+    `concurrent.futures.Executor`; by default threads). A call that raises, takes longer than
+    `timeout` seconds or returns something that is no valid reward has failed; it is tried again,
+    and an arm that fails retries + 1 times in a row ends the run with `ArmFailedError`. `budget` is
+    the most pulls. With `storage` (a file name) the same call resumes a run that was cut short.
+    """
+    study = Study(
+        name, arms, k=k, decision=decision, delta=delta, epsilon=epsilon, rewards=rewards,
+        maximize=maximize, policy=policy, variant=variant, params=params, storage=storage,
+        seed=seed,
+    )  # fmt: skip
+    return Runner(
+        study, pull, executor=executor, parallel=parallel, budget=budget, timeout=timeout,
+        retries=retries, progress=progress,
+    ).run()  # fmt: skip

@@ -1,0 +1,293 @@
+"""A study: the live path. Ask which arm to sample, tell what came out, at any time read the result.
+
+Everything that happens is an event in the study's log (`storage`), and the state is a fold over it
+(`fold.py`), so that a study survives its process: opened again it goes on where it stood.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import threading
+import time
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from bestk.decisions import DecisionClass
+from bestk.errors import InputError, PullError
+from bestk.kernels.types import LIL_UCB, TOTAL
+from bestk.rewards import Bounded, Rewards
+from bestk.storage import MemoryStorage, SQLiteStorage, Storage
+from bestk.storage import events as ev
+from bestk.storage.events import Event
+from bestk.study.fold import Fold
+from bestk.study.result import Result, Stopped
+from bestk.study.specification import Specification, specify
+from bestk.study.summary import summarise
+
+
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """One sample to take: of `arm`, the index-th pull of the study."""
+
+    id: str
+    arm: Hashable
+    index: int
+
+
+class Study:
+    """Find the best arms from observations as they come, crash-safe and shareable.
+
+    `arms` are any hashable labels (in a file: texts, numbers, or tuples of them), `k` of which are
+    wanted, or a `decision` class over them. Rewards are held to the assumption `rewards`, by
+    default numbers in [0, 1]. `storage` is a file name, a `Storage`, or None for memory. A study
+    that is in the storage already is opened: what is given must then agree with it. Pulls that
+    were open are handed out again first, with the same ids, except those with a `lease` (seconds)
+    that still runs. All methods may be called from several threads.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        arms: Iterable[Hashable] | None = None,
+        *,
+        k: int | None = None,
+        decision: DecisionClass | None = None,
+        delta: float = 0.05,
+        epsilon: float = 0.0,
+        rewards: Rewards | None = None,
+        maximize: bool = True,
+        policy: str | None = None,
+        variant: str | None = None,
+        params: Mapping[str, Any] | None = None,
+        storage: Storage | str | os.PathLike[str] | None = None,
+        durability: str = "process",
+        seed: int | None = None,
+        lease: float | None = None,
+    ) -> None:
+        self.name = name
+        self._lock = threading.RLock()
+        if storage is None:
+            storage = MemoryStorage()
+        elif isinstance(storage, str | os.PathLike):
+            storage = SQLiteStorage(storage, durability)
+        self._storage: Storage = storage
+        self._alone = isinstance(storage, MemoryStorage)  # nobody else can append
+        first = next(iter(islice(storage.read(name), 1)), None)
+        given = None
+        if first is None or arms is not None or decision is not None:
+            settings = {
+                "rewards": Bounded() if rewards is None else rewards,
+                "delta": delta,
+                "epsilon": epsilon,
+                "policy": policy,
+                "variant": variant,
+                "params": params or {},
+                "maximize": maximize,
+            }
+            chosen = secrets.randbits(48) if seed is None else seed
+            given = specify(arms, k, decision, settings, chosen, lease)
+        if first is None:
+            assert given is not None
+            text = "" if self._alone else given.to_json()
+            storage.append(name, [Event(ev.CREATED, data=text, at=time.time())])
+            first = next(storage.read(name))  # another process may have been quicker
+        if first.data:
+            self.specification = Specification.from_json(first.data)
+            if given is not None:
+                self.specification.check_same(given)
+        else:
+            if given is None:
+                raise InputError(f"the arms of study '{name}' are missing: it is not in a file")
+            self.specification = given
+        self.arms = self.specification.labels
+        self.problem = self.specification.problem
+        self._number = {label: i for i, label in enumerate(self.arms)}
+        self._validate = self.problem.rewards.validate
+        self._fold = Fold(self.problem.decision, self.problem.configure(self.specification.seed))
+        self._token, self._asked, self._started = secrets.token_hex(4), 0, time.monotonic()
+        self._sync()
+        self._again = [] if self.specification.lease else list(self._fold.open)
+
+    # --- the log ----------------------------------------------------------------------------------
+
+    def _sync(self) -> None:
+        """Fold what others have appended."""
+        self._fold.apply(self._storage.read(self.name, self._fold.seen))
+
+    def _append(self, events: Sequence[Event]) -> None:
+        """Write first, then believe: after a crash the log knows at least as much as anyone."""
+        self._storage.append(self.name, events)
+        if self._alone:
+            self._fold.apply(events)
+        else:
+            self._sync()
+
+    def _expire(self) -> None:
+        lease = self.specification.lease
+        if lease is not None:
+            latest = time.time() - lease
+            lapsed = [key for key, pull in self._fold.open.items() if pull.at < latest]
+            if lapsed:
+                self._append([Event(ev.EXPIRED, key, at=time.time()) for key in lapsed])
+
+    # --- ask and tell -----------------------------------------------------------------------------
+
+    def ask(self, n: int = 1) -> list[Pull]:
+        """Up to n pulls to make next, open ones taken into account; empty once it has stopped."""
+        if n < 1:
+            raise InputError(f"n={n} was refused: ask for at least one pull")
+        pulls: list[Pull] = []
+        with self._lock:
+            if not self._alone:
+                self._sync()
+            self._expire()
+            fold = self._fold
+            while len(pulls) < n:
+                if self._again:
+                    key = self._again.pop(0)
+                    if key in fold.open:
+                        pulls.append(self._pull(key))
+                    continue
+                if fold.stopped is not None:
+                    break
+                data = ""
+                if fold.waiting:
+                    arm = fold.waiting[0]
+                else:
+                    round_ = fold.plan()
+                    if not round_:
+                        answer = json.dumps(fold.stepper.answer())
+                        self._append([Event(ev.STOPPED, data=answer, at=time.time())])
+                        break
+                    arm, data = round_[0], json.dumps(round_)
+                self._asked += 1
+                key = f"{self._token}-{self._asked}"
+                self._append([Event(ev.ASKED, key, arm, 0.0, data, time.time())])
+                pulls.append(self._pull(key))
+        return pulls
+
+    def _pull(self, key: str) -> Pull:
+        pull = self._fold.open[key]
+        return Pull(key, self.arms[pull.arm], pull.index)
+
+    def tell(self, pull: Pull | str, reward: float) -> None:
+        """Record the reward of a pull, exactly once; durable on return.
+
+        A second answer is refused, except the same value again, which changes nothing. A reward
+        that the assumption rules out is refused, and the pull stays open.
+        """
+        self.tell_many([(pull, reward)])
+
+    def tell_many(self, answers: Iterable[tuple[Pull | str, float]]) -> None:
+        """Several answers at once, all or none: much faster where storage is a file."""
+        with self._lock:
+            if not self._alone:
+                self._sync()
+            fresh: dict[str, float] = {}
+            for pull, reward in answers:
+                key = pull.id if isinstance(pull, Pull) else pull
+                before = fresh.get(key, self._fold.answers.get(key))
+                if before is not None and before == reward:
+                    continue
+                if before is not None:
+                    raise PullError(
+                        f"a second answer to pull {key} was refused: it was {before}, now {reward}"
+                    )
+                if key not in self._fold.open:
+                    raise PullError(
+                        f"pull {key} was refused: it was given up, its lease ran out, or nobody"
+                        " asked for it"
+                    )
+                self._validate(reward)
+                fresh[key] = float(reward)
+            if not fresh:
+                return
+            now = time.time()
+            self._append([Event(ev.TOLD, key, -1, x, "", now) for key, x in fresh.items()])
+            for key, reward in fresh.items():
+                if self._fold.answers.get(key) != reward:  # another process was first
+                    raise PullError(f"the answer to pull {key} was refused: it has another by now")
+
+    def fail(self, pull: Pull | str, why: str = "") -> int:
+        """Record that a pull came to nothing; it stays open. Returns how often it has failed."""
+        key = pull.id if isinstance(pull, Pull) else pull
+        with self._lock:
+            self._require_open(key)
+            self._append([Event(ev.FAILED, key, data=why, at=time.time())])
+            return self._fold.open[key].failures if key in self._fold.open else 0
+
+    def forget(self, pull: Pull | str) -> None:
+        """Give an open pull up: a late answer to it will be refused.
+
+        Harmless only if what is given up does not depend on the reward.
+        """
+        key = pull.id if isinstance(pull, Pull) else pull
+        with self._lock:
+            self._require_open(key)
+            self._append([Event(ev.FORGOTTEN, key, at=time.time())])
+
+    def _require_open(self, key: str) -> None:
+        if not self._alone:
+            self._sync()
+        if key not in self._fold.open:
+            raise PullError(f"pull {key} was refused: it is not open")
+
+    def add(self, arm: Hashable, reward: float, id: str) -> None:
+        """Record an observation made elsewhere, once for each id; again it changes nothing."""
+        with self._lock:
+            if self._fold.spec.family == LIL_UCB:
+                raise InputError(
+                    "the observation was refused: lil-ucb is what its theorem says only if its own"
+                    " rule chose every sample"
+                )
+            if arm not in self._number:
+                raise InputError(f"arm {arm!r} was refused: the study has no such arm")
+            self._validate(reward)
+            if not self._alone:
+                self._sync()
+            known = self._fold.answers.get(id)
+            if known is not None and known != reward:
+                raise PullError(f"observation {id} was refused: it was {known}, now {reward}")
+            if known is None:
+                event = Event(ev.OBSERVED, id, self._number[arm], float(reward), "", time.time())
+                self._append([event])
+
+    # --- reading ----------------------------------------------------------------------------------
+
+    @property
+    def open(self) -> list[Pull]:
+        """Pulls that wait for an answer."""
+        with self._lock:
+            return [self._pull(key) for key in self._fold.open]
+
+    @property
+    def result(self) -> Result:
+        """The answer so far, how far it is proved, and every arm's interval."""
+        with self._lock:
+            if not self._alone:
+                self._sync()
+            return self.summary(None)
+
+    def summary(self, ended: Stopped | None) -> Result:
+        """The result, with the reason why sampling ended if it was not the rule."""
+        with self._lock:
+            return summarise(self.name, self.specification, self._fold, self.seconds, ended)
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the rule has ended the study."""
+        return self._fold.stopped is not None
+
+    @property
+    def samples(self) -> int:
+        """Observations so far."""
+        return int(self._fold.state.clock[TOTAL])
+
+    @property
+    def seconds(self) -> float:
+        """Since this object was made."""
+        return time.monotonic() - self._started

@@ -1,0 +1,112 @@
+"""From a fold to a `Result`."""
+
+from __future__ import annotations
+
+import math
+from typing import cast
+
+import numpy as np
+
+from bestk.decisions import TopK
+from bestk.kernels.types import SEEN, FloatArray
+from bestk.problem import Problem
+from bestk.study.fold import Fold
+from bestk.study.intervals import intervals, verdicts
+from bestk.study.result import ArmResult, Result, Status, Stopped
+from bestk.study.specification import Specification
+
+TIED, MANY = 0.1, 1000  # a gap below a tenth of the radii after a thousand samples; arbitrary
+
+
+def summarise(
+    name: str, specification: Specification, fold: Fold, seconds: float, ended: Stopped | None
+) -> Result:
+    """What the log says, in the user's own units."""
+    labels, problem, spec = specification.labels, specification.problem, fold.spec
+    state, configured = fold.state, fold.configured
+    low, high = intervals(state, spec)
+    whole = bool(state.clock[SEEN] == spec.n_arms)
+    answer = fold.stopped
+    certified = answer is not None and configured.guarantee is not None
+    if answer is None:
+        answer = fold.stepper.answer() if whole else []
+    chosen = set(answer)
+    statuses = _statuses(chosen, certified, low, high, problem.decision)
+    if spec.sign < 0:
+        low, high = -high, -low
+    with np.errstate(invalid="ignore"):
+        means = fold.sums / state.counts
+    arms = tuple(
+        ArmResult(
+            labels[i],
+            float(means[i]) if state.counts[i] else None,
+            float(low[i]) if math.isfinite(low[i]) else None,
+            float(high[i]) if math.isfinite(high[i]) else None,
+            int(state.counts[i]),
+            int(fold.failed[i]),
+            statuses[i],
+        )
+        for i in range(spec.n_arms)
+    )
+    epsilon = fold.stepper.certifiable_epsilon if configured.guarantee is not None else None
+    return Result(
+        study=name,
+        top=tuple(labels[i] for i in sorted(answer, key=lambda i: -spec.sign * means[i])),
+        certified=certified,
+        error_bound=configured.guarantee if certified else None,
+        theorem=configured.theorem if certified else None,
+        samples=int(state.counts.sum()),
+        seconds=seconds,
+        stopped="rule" if fold.stopped is not None else ended,
+        tied=whole and _is_tied(fold, problem),
+        certifiable_epsilon=epsilon,
+        forecast=None if fold.stopped is not None or not whole else _forecast(fold, problem),
+        arms=arms,
+    )
+
+
+def _boundary(fold: Fold, k: int) -> tuple[int, int]:
+    """The arms with the K-th and the next largest mean, as the policy sees them."""
+    order = np.argsort(-fold.state.means, kind="stable")
+    return int(order[k - 1]), int(order[k])
+
+
+def _is_tied(fold: Fold, problem: Problem) -> bool:
+    """Whether the boundary looks tied: much sampled, and still a gap far below the intervals."""
+    if problem.epsilon > 0 or not isinstance(problem.decision, TopK):
+        return False
+    low, high = intervals(fold.state, fold.spec)
+    pair = list(_boundary(fold, problem.decision.k))
+    gap = float(np.ptp(fold.state.means[pair]))
+    width = float((high - low)[pair].min()) / 2.0
+    return bool(fold.state.counts[pair].min() >= MANY and gap < TIED * width)
+
+
+def _forecast(fold: Fold, problem: Problem) -> int | None:
+    """An estimate of the pulls that remain: radii shrink like 1/sqrt(T), means stay as they are.
+
+    Arm i is done when its radius is half its distance from the boundary, slack included.
+    """
+    if not isinstance(problem.decision, TopK):
+        return None
+    state = fold.state
+    low, high = intervals(state, fold.spec)
+    last_in, first_out = _boundary(fold, problem.decision.k)
+    gaps = np.where(
+        state.high, state.means - state.means[first_out], state.means[last_in] - state.means
+    )
+    radius = np.where(state.high, state.means - low, high - state.means)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wanted = state.counts * (2.0 * radius / (gaps + problem.epsilon)) ** 2
+    remaining = float(np.maximum(wanted - state.counts, 0.0).sum())
+    return math.ceil(remaining) if math.isfinite(remaining) else None
+
+
+def _statuses(
+    chosen: set[int], certified: bool, low: FloatArray, high: FloatArray, decision: object
+) -> list[Status]:
+    if certified:
+        return ["in" if i in chosen else "out" for i in range(len(low))]
+    if not isinstance(decision, TopK):
+        return ["undecided"] * len(low)
+    return cast("list[Status]", verdicts(low, high, decision.k))
