@@ -12,7 +12,7 @@ import ctypes.util
 import json
 import random
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -20,7 +20,7 @@ import naive_hybrid
 from bestk.decisions import DecisionClass, TopK
 from bestk.kernels import evidence, rng, step
 from bestk.kernels.types import BERNSTEIN, BETTING, SEEN, TOTAL, Evidence
-from bestk.policies import configure
+from bestk.policies import Configured, configure
 from bestk.policies.combinatorial import Stepper
 from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings, Rewards
 from naive_evidence import Bernstein, Beta, Bets, Normal, Rounded
@@ -96,9 +96,10 @@ class Problem:
     def rewards(self) -> Rewards:
         return FAMILIES[self.family][0]
 
-    def stepper(self) -> Stepper:
+    @cached_property
+    def configured(self) -> Configured:
         bound = {} if self.policy.startswith("e-") else {"bound": "evidence"}
-        configured = configure(
+        return configure(
             self.policy,
             None,
             {**self.params, **bound},
@@ -109,15 +110,16 @@ class Problem:
             seed=self.seed,
             maximize=self.maximize,
         )
-        return Stepper(self.decision, configured, self.rewards)
+
+    def stepper(self) -> Stepper:
+        return Stepper(self.decision, self.configured, self.rewards)
 
     def naive(self, run: int) -> naive_hybrid.Player:
-        evidence = self.stepper().state.evidence
         common = (
             self.nu,
             self.epsilon,
-            slow_family(self.rewards, evidence, self.maximize),
-            self.params,
+            slow_family(self.rewards, self.configured.evidence, self.maximize),
+            self.configured.params,
             lambda ask: rng.uniform(self.seed, run, 0, ask, rng.COIN),
             lambda arm, count: rng.uniform(self.seed, run, arm, count, rng.ROUNDING),
         )

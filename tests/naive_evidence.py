@@ -167,7 +167,7 @@ def bound(family, side, seen, alpha) -> float:
 
 @lru_cache(maxsize=1 << 16)
 def normal_distance(family, t, alpha) -> float:
-    far = 1.0
+    far = family.sigma / sqrt(t)
     while family.log_e(1, (t, 0.0), -far) < log(1 / alpha):
         far *= 2
     return -cut(lambda c: family.log_e(1, (t, 0.0), c), -far, 0.0, alpha)

@@ -25,8 +25,9 @@ MARGIN = 0.99  # a hybrid stop that holds at this share of nu must be seen
 
 
 def hybrid_weights(n, k, independent):
+    """The rule of docs/e-lucb.md."""
     ratio = max(k, n - k) / min(k, n - k)
-    w3 = 1 / (1 + n**0.4 / 6 * ratio**0.3) if independent else 0.0
+    w3 = 1 / (1 + sqrt(n) / 7 * ratio**0.3) if independent else 0.0
     to_low = sqrt(n - k) / (sqrt(n - k) + sqrt(k))
     return (1 - w3) * to_low, (1 - w3) * (1 - to_low), w3
 
@@ -221,8 +222,8 @@ PAPER = {  # levels and rule of the paper's policies
 def make(policy, n, k, nu, epsilon, family, params, coin, rounding):
     """A policy of the K best: e-lucb, or one of the paper's with bound=evidence."""
     if policy == "e-lucb":
-        weights = params.get("weights") or hybrid_weights(n, k, params.get("independent", True))
-        levels, rule, share = Levels(nu, n, k, "hybrid", weights), params.get("rule", "radius"), 100
+        levels = Levels(nu, n, k, "hybrid", params["weights"])
+        rule, share = params.get("rule", "radius"), 100
     else:
         how, rule = PAPER[policy]
         levels, share = Levels(nu, n, k, params.get("levels", how)), 0
@@ -237,8 +238,7 @@ def make_combinatorial(
     share = 100 if policy == "e-clucb" else 0
     if policy == "e-clucb" and matroid:
         k = len(sets[0])
-        weights = params.get("weights") or hybrid_weights(n, k, params.get("independent", True))
-        levels = Levels(nu, n, k, "hybrid", weights)
+        levels = Levels(nu, n, k, "hybrid", params["weights"])
         return EExchange(n, sets, epsilon, family, levels, "radius", share, coin, rounding)
     more = family, Levels(nu, n, 0, "uniform"), None, share, coin, rounding
     return EAlgorithm3(n, sets, epsilon, *more, ceiling=ceiling)

@@ -39,23 +39,36 @@ MATROIDS = {
 
 
 @st.composite
-def summaries(draw, family, n, most=300):
-    """What was seen of n arms, as evidence reads it: some well apart, some alike."""
+def summaries(draw, family, n):
+    """What was seen of n arms, as evidence reads it.
+
+    Any shares, or such that every arm is about as far from one half as its bound is wide: then few
+    samples of an arm far away and many of one nearby leave different c in doubt.
+    """
     levels = {"ratings": 3, "bounded": 65, "ranged": 65}.get(family, 0)
-    found = []
+    width = 2.6 if family == "wide" else 1.0
+    critical, found = draw(st.booleans()), []
     for _ in range(n):
-        t, share = draw(st.integers(1, most)), draw(st.sampled_from([0.0, 0.1, 0.3, 0.7, 0.9, 1.0]))
-        share = min(max(share + draw(st.floats(-0.1, 0.1)), 0.0), 1.0)
-        if family in ("gaussian", "wide"):
-            found.append((t, t * (3.0 * share - 1.0)))
-        elif family == "bernoulli":
-            found.append((t, float(round(t * share))))
+        t = draw(st.sampled_from([1, 2, 4, 8, 20, 60, 200, 700, 2500]))
+        if critical:
+            away = draw(st.floats(0.7, 1.4)) * width * 1.5 / math.sqrt(t)
+            share = 0.5 + draw(st.sampled_from([-1.0, 1.0])) * away
         else:
-            top, middle = round(t * share), draw(st.integers(0, levels - 1))
-            counts = [0] * levels
-            counts[-1], counts[0] = top // 2, (t - top) // 2
-            counts[middle] += t - sum(counts)
-            found.append(tuple(counts))
+            share = draw(st.sampled_from([0.0, 0.1, 0.3, 0.7, 0.9, 1.0]))
+            share += draw(st.floats(-0.1, 0.1))
+        if family in ("gaussian", "wide"):
+            found.append((t, t * share))
+            continue
+        share = min(max(share, 0.0), 1.0)
+        if family == "bernoulli":
+            found.append((t, float(round(t * share))))
+            continue
+        top, middle = round(t * share), draw(st.integers(0, levels - 1))
+        counts = [0] * levels
+        few = draw(st.sampled_from([0, 0, 1, 3]))  # out of four, at a level in between
+        counts[-1], counts[0] = top - top * few // 4, t - top - (t - top) * few // 4
+        counts[middle] += t - sum(counts)
+        found.append(tuple(counts))
     return found
 
 
@@ -118,8 +131,9 @@ def test_e_lucb_is_certified_when_brute_force_says_so(family):
     @fixed
     @given(st.data(), st.integers(2, 5), st.sampled_from([0.01, 0.1, 0.4]), st.floats(0.01, 0.99))
     def claim(data, n, nu, share):
+        seen = data.draw(summaries(family, n))
         problem = Problem(TopK(n, data.draw(st.integers(1, n - 1))), family, [], nu=nu)
-        helped.append(check(problem, data.draw(summaries(family, n)), share))
+        helped.append(check(problem, seen, share))
 
     claim()
     assert sum(helped) > 20

@@ -154,7 +154,7 @@ def _increment(slope: float, goal: float, sign: float, c: float, rest: float, mo
 
 
 def _walk(case: Case, i: int, j: int, start: FloatArray) -> tuple[list[Cell], bool]:
-    """The staircase from cell (i, j), `start` being x and rooms; is there room on top at its end?"""
+    """The staircase from (i, j), `start` being x and rooms, and whether top has room at its end."""
     top, rest, low, beyond, gap = case
     x, room_i, room_j = start.tolist()
     last_i, last_j = len(top.far) - 1, len(rest.far) - 1

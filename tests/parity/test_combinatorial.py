@@ -28,7 +28,7 @@ from bestk.decisions import (
     TopK,
 )
 from bestk.errors import InputError
-from bestk.kernels import rng, step
+from bestk.kernels import bounds, rng
 from bestk.kernels.types import BERNOULLI, DAG, EXPLICIT, FOREST, GAUSSIAN, PARTITION, ROADS, World
 from bestk.policies import configure
 from bestk.policies.combinatorial import Stepper
@@ -356,7 +356,7 @@ def test_it_does_so_when_noise_makes_costs_negative(case):
 @pytest.mark.parametrize("kind", ["partition", "spanning-tree", "matching"])
 def test_it_does_so_beyond_the_table_of_radii(kind):
     # rewards are all 0, so that radii alone decide
-    problem = replace(coins(random.Random(5), kind), epsilon=0.0, warm=step.TABLE - 20, cap=100)
+    problem = replace(coins(random.Random(5), kind), epsilon=0.0, warm=bounds.TABLE - 20, cap=100)
     agree(("lil-clucb", "heuristic", {}), replace(problem, means=[0.0] * problem.n, runs=(0,)))
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import naive
 from bestk.decisions import TopK
-from bestk.kernels import rng, step
+from bestk.kernels import bounds, rng, step
 from bestk.kernels.types import BERNOULLI, GAUSSIAN, World
 from bestk.policies import configure
 from bestk.rewards import Bernoulli, Gaussian
@@ -256,7 +256,7 @@ def test_it_does_so_for_many_samples_where_radii_grow_with_time(case):
 @pytest.mark.parametrize("policy", ["lil-rand-lucb", "lil-clucb", "lil-ucb"])
 def test_it_does_so_beyond_the_table_of_radii(policy):
     # rewards are all 0, so that radii alone decide
-    zeros = Problem(1, [0.0] * 4, BERNOULLI, warm=step.TABLE - 20, cap=200)
+    zeros = Problem(1, [0.0] * 4, BERNOULLI, warm=bounds.TABLE - 20, cap=200)
     agree((policy, "heuristic", {}), zeros)
 
 

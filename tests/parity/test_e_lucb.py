@@ -14,6 +14,7 @@ import pytest
 import naive_evidence as naive
 from bestk.confidence import evidence_for, policy_evidence
 from bestk.decisions import TopK
+from bestk.kernels import bounds
 from bestk.kernels import evidence as ev
 from bestk.rewards import Bounded, Ratings
 from interpreted import journal_of, print_journal
@@ -23,10 +24,12 @@ from lockstep import (
     Problem,
     Tally,
     agree,
+    load,
     page_of,
     slow_family,
     use_the_log_gamma_of_c,
 )
+from naive_hybrid import Levels, hybrid_weights
 
 CASES = [
     *(("e-lucb", {"rule": rule}) for rule in ("random", "radius", "both", "least-sampled")),
@@ -102,10 +105,24 @@ def test_it_keeps_every_arm_sampled_and_checks_the_hybrid_stop_more_seldom():
 # --- evidence and bounds --------------------------------------------------------------------------
 
 
+def test_the_weights_of_both_sides_and_their_product_follow_the_stated_rule():
+    for n in (2, 3, 10, 64, 1000):
+        for k in {1, 2, n // 2, n - 1} & set(range(1, n)):
+            for independent in (True, False):
+                params = {"independent": independent}
+                found = Problem(TopK(n, k), "gaussian", [], params=params).configured
+                wanted = hybrid_weights(n, k, independent)
+                assert found.params["weights"] == pytest.approx(wanted, rel=1e-12)
+                assert sum(wanted) == pytest.approx(1.0, rel=1e-12)
+                levels, spec = Levels(0.05, n, k, "hybrid", wanted), found.spec
+                logs = [np.exp(x) for x in (spec.log_high, spec.log_low, spec.log_both)]
+                assert logs == pytest.approx([levels.high, levels.low, levels.both], rel=1e-12)
+
+
 def test_what_policies_mix_over_is_fixed_and_weighs_1():
     for family, (rewards, _) in FAMILIES.items():
         for n, k in ((2, 1), (10, 1), (100, 50)):
-            e = Problem(TopK(n, k), family, []).stepper().state.evidence
+            e = Problem(TopK(n, k), family, []).configured.evidence
             assert np.exp(e.log_weights).sum() == pytest.approx(1.0, abs=1e-14)
             assert (e.points > 0).all()
             if isinstance(rewards, Ratings | Bounded):
@@ -129,6 +146,21 @@ def test_log_e_and_bounds_are_those_of_plain_formulas(family):
                     wanted = naive.bound(slow, side, seen, alpha)
                     assert found == pytest.approx(wanted, rel=1e-8, abs=1e-8)
                     assert side * found <= side * wanted + 1e-9  # never too narrow
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_normal_bounds_of_many_samples_are_at_most_a_touch_too_wide(k):
+    """Radii are tabulated: a part in 4,000 is lost beyond the table, and none before it."""
+    problem = Problem(TopK(6, k), "gaussian", [])
+    kernel, slow = problem.stepper(), problem.naive(0)
+    for t in (1, 100, 16384, 16385, 16391, 20479, 10**6 + 1, 10**9 + 12345, (1 << 50) - 1):
+        load(kernel, [(t, t * x) for x in (0.0, 2.0, 2.0, 0.0, 0.0, 2.0)])
+        for i, x in enumerate((0.0, 2.0, 2.0, 0.0, 0.0, 2.0)):
+            for level, end in ((slow.levels.high, -1.0), (slow.levels.low, 1.0)):
+                exact = naive.normal_distance(slow.family, t, level)
+                found = end * (bounds.bound(kernel.state, kernel.spec, i, end) - x)
+                few = 1e-7 * exact + 1e-15  # digits of the cutting, and of the means
+                assert exact - few <= found <= exact * (1 + (t > 16384) / 4000) + few
 
 
 def observed(dice, family, t, x):

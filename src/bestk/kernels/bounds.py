@@ -28,7 +28,7 @@ from bestk.kernels.types import (
     State,
 )
 
-TABLE = 1 << 16  # radii kept once computed, for T up to this; arbitrary: half a megabyte a side
+TABLE = 1 << 14  # radii kept once computed, for T up to this; arbitrary: a core's cache holds them
 LEADING = 1 << 11  # beyond it so many for each octave of T, up to 2^62
 BEYOND = 52 * LEADING
 LOW, HIGH = -1.0, 1.0  # the lower and the upper end of an interval

@@ -47,7 +47,8 @@ def hybrid_weights(n_arms: int, k: int, independent: bool) -> list[float]:
     rest goes to the sides like sqrt(N-K) to sqrt(K), so that the larger side pays less per arm.
     """
     larger, smaller = max(k, n_arms - k), min(k, n_arms - k)
-    product = 1.0 / (1.0 + n_arms**0.4 / 6.0 * (larger / smaller) ** 0.3) if independent else 0.0
+    product = 1.0 / (1.0 + math.sqrt(n_arms) / 7.0 * (larger / smaller) ** 0.3)
+    product = product if independent else 0.0
     low = math.sqrt(n_arms - k) / (math.sqrt(n_arms - k) + math.sqrt(k))
     return [(1.0 - product) * low, (1.0 - product) * (1.0 - low), product]
 

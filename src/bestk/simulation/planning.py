@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 
 from bestk.errors import InputError
-from bestk.hardness import kl_of_error, t_star
+from bestk.hardness import kl_of_error
 from bestk.kernels import loop
 from bestk.kernels.types import FloatArray, IntArray
 from bestk.problem import Problem
-from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings, Rewards
+from bestk.rewards import Gaussian, Rewards
 from bestk.simulation.engine import simulate
 from bestk.simulation.instances import Instance, make_instance
-from bestk.simulation.records import LARGEST_LOWER_BOUND, SimulationResult
+from bestk.simulation.limits import best_k_limit
+from bestk.simulation.records import SimulationResult
 
 POLICIES = ("e-lucb", "lil-rand-lucb", "uniform")  # ours, the paper's, what people do without
 AUTO = "auto"
@@ -257,7 +258,7 @@ def plan(
     for slack in slacks:
         for name in names:  # refuse what cannot run before anything runs
             Problem(made.decision, assumed, delta, slack, *name, maximize=made.maximize)
-    solved, unsolved = _t_star(made, assumed)
+    solved, unsolved = best_k_limit(made, assumed)
     bound = None if solved is None else kl_of_error(delta) * solved
     if epsilon > 0:
         solved, unsolved = None, "not known with a slack"
@@ -318,25 +319,6 @@ def _instance(
     if isinstance(instance, str):
         return make_instance(instance, arms=arms, k=k, alpha=alpha, maximize=maximize)
     return make_instance(arms=arms, k=k, alpha=alpha, means=instance, maximize=maximize)
-
-
-def _t_star(instance: Instance, rewards: Rewards) -> tuple[float | None, str | None]:
-    """T* without slack, or why there is none."""
-    if instance.k is None or isinstance(rewards, Ratings | Bounded):
-        return None, f"not solved for {rewards.name} rewards"
-    if instance.tied:
-        return None, "tied means cannot be told apart"
-    if len(instance.means) > LARGEST_LOWER_BOUND:
-        return None, f"not computed for more than {LARGEST_LOWER_BOUND:,} arms"
-    if instance.pool is not None and instance.pool.draw == "table":
-        return None, "not known for rewards drawn from data"
-    values = instance.values
-    if isinstance(rewards, Bernoulli) and not instance.maximize:
-        values = 1.0 - instance.means  # the rarest ones are the most frequent zeros
-    value, _ = t_star(values, instance.k, rewards=rewards)
-    if not math.isfinite(value):
-        return None, "the K-th and the next mean are too close"
-    return value, None
 
 
 def _split(name: str) -> tuple[str, str | None]:

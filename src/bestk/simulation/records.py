@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from bestk.combinatorial import combinatorial_difficulty
-from bestk.hardness import kl_of_error, t_star
+from bestk.hardness import kl_of_error
 from bestk.kernels.types import BoolArray, FloatArray, IntArray
 from bestk.problem import Problem
 from bestk.rewards import Bernoulli
 from bestk.simulation.instances import Instance
+from bestk.simulation.limits import LARGEST_LOWER_BOUND, best_k_limit
 
-LARGEST_LOWER_BOUND = 10**4  # arms up to which T* is solved
 MOST_CALLS = 2000  # of an oracle for T*; the bound stays valid if the search ends there
 
 
@@ -80,32 +80,26 @@ class SimulationResult:
     def lower_bound(self) -> float | None:
         """kl(nu, 1-nu) T*, below which no policy with this error can get; None where unsolved."""
         problem, instance = self.problem, self.instance
+        if problem.epsilon > 0:
+            return None
+        if instance.k is not None:
+            value, _ = best_k_limit(instance, problem.rewards)
+            return None if value is None else kl_of_error(problem.delta) * value
         unsolved = (
-            problem.epsilon > 0
-            or instance.decision.n_arms > LARGEST_LOWER_BOUND
-            or (isinstance(problem.rewards, Bernoulli) and instance.k is None)
-            or (instance.pool is not None and not instance.pool.is_normal(problem.rewards.sigma))
+            instance.decision.n_arms > LARGEST_LOWER_BOUND
+            or isinstance(problem.rewards, Bernoulli)
             or instance.decision.ceiling < math.inf
             or instance.tied
         )
         if unsolved:
             return None
-        nu = min(problem.delta, 0.5)  # a coin is right half of the time without any sample
-        if instance.k is None:
-            hard = combinatorial_difficulty(
-                instance.decision,
-                instance.values,
-                delta=nu,
-                sigma=problem.rewards.sigma,
-                max_calls=MOST_CALLS,
-            )
-            bound = hard.lower_bound
-        else:
-            values = instance.values
-            if isinstance(problem.rewards, Bernoulli) and not instance.maximize:
-                values = 1.0 + values  # failures are counted instead: 1 - mean
-            value, _ = t_star(values, instance.k, rewards=problem.rewards)
-            bound = kl_of_error(nu) * value
+        bound = combinatorial_difficulty(
+            instance.decision,
+            instance.values,
+            delta=min(problem.delta, 0.5),  # a coin is right half of the time without any sample
+            sigma=problem.rewards.sigma,
+            max_calls=MOST_CALLS,
+        ).lower_bound
         return bound if math.isfinite(bound) else None
 
     def to_dict(self) -> dict[str, Any]:
