@@ -31,6 +31,7 @@ from bestk.kernels.types import (
 TABLE = 1 << 14  # radii kept once computed, for T up to this; arbitrary: a core's cache holds them
 LEADING = 1 << 11  # beyond it so many for each octave of T, up to 2^62
 BEYOND = 52 * LEADING
+ROUNDING = 1e-14  # of a mean, which a radius must not undercut
 LOW, HIGH = -1.0, 1.0  # the lower and the upper end of an interval
 
 # Trees in which a tie goes to the highest index hold the *lowest* of a set ordered by
@@ -125,7 +126,10 @@ def bound(state: State, spec: Spec, i: int, end: float) -> float:
     if spec.radius == EVIDENCE and state.evidence.family != NORMAL:
         return _inverted(state, spec, i, end)
     side = 0 if end < 0.0 else 1
-    return state.means[i] + end * radius(state, spec, side, state.counts[i])
+    u = radius(state, spec, side, state.counts[i])
+    if spec.radius == EVIDENCE:
+        u += ROUNDING * abs(state.means[i])
+    return state.means[i] + end * u
 
 
 @kernel

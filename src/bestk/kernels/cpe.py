@@ -115,11 +115,29 @@ def solve(state: State, spec: Spec, row: int, fresh: bool) -> None:
 @entry
 def ask(state: State, spec: Spec, out: IntArray) -> int:
     """One step with a compiled oracle."""
+    compare(state, spec)
+    return choose(state, spec, out)
+
+
+@entry
+def compare(state: State, spec: Spec) -> None:
+    """M, Mt and the lead of Mt, by the compiled oracle."""
     means(state, spec)
     solve(state, spec, EMPIRICAL, False)
     revise(state, spec)
     solve(state, spec, REVISED, False)
-    return choose(state, spec, out)
+    lead(state, spec)
+
+
+@kernel
+def lead(state: State, spec: Spec) -> None:
+    """By how much Mt beats M under the revised means."""
+    total = 0.0
+    for i in range(spec.n_arms):
+        if state.high[i] != state.other[i]:
+            revised = state.weights[REVISED, i]
+            total += revised if state.other[i] else -revised
+    state.widths[LEAD] = total
 
 
 @entry

@@ -20,6 +20,8 @@ from bestk.kernels.types import (
     LEAD,
     PARTITION,
     REVISED,
+    WITNESS_IN,
+    WITNESS_OUT,
     IntArray,
     Spec,
     State,
@@ -117,6 +119,16 @@ def _weakest(state: State, spec: Spec, a: int) -> tuple[int, float]:
     return weakest, bound
 
 
+@kernel
+def _replaces(state: State, spec: Spec, a: int, wanted: int) -> bool:
+    """Whether a, outside M, can replace that arm of M."""
+    u, v = _first(state, spec, a)
+    b, u, v = _next(state, spec, a, u, v)
+    while b >= 0 and b != wanted:
+        b, u, v = _next(state, spec, a, u, v)
+    return b >= 0
+
+
 @entry
 def _worst(state: State, spec: Spec) -> tuple[int, int, float]:
     """The pair b in M, a outside with the largest gap between their bounds, and that gap."""
@@ -137,8 +149,11 @@ def _worst(state: State, spec: Spec) -> tuple[int, int, float]:
 @entry
 def _holds(state: State, spec: Spec, h: int, l: int) -> bool:  # noqa: E741
     """Whether every pair is certified by its evidence; (h, l) is the worst by bounds."""
-    if hybrid.is_refuted(state, spec):
-        return False
+    j = state.clock[WITNESS_OUT]
+    if j >= 0 and not state.high[j] and _replaces(state, spec, j, state.clock[WITNESS_IN]):
+        low = _lower(state, spec, state.clock[WITNESS_IN])
+        if hybrid.is_refuted(state, spec, low, _upper(state, spec, j) - spec.epsilon):
+            return False
     if not hybrid.pair_holds(state, spec, h, l, _lower(state, spec, h), _upper(state, spec, l)):
         return False
     for a in range(spec.n_arms):

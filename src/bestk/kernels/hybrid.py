@@ -99,12 +99,12 @@ def _refute(state: State, i: int, j: int, c: float) -> bool:
 
 
 @kernel
-def is_refuted(state: State, spec: Spec) -> bool:
-    """Whether the pair that failed last fails still."""
-    i, j = state.clock[WITNESS_IN], state.clock[WITNESS_OUT]
-    if i < 0 or not state.high[i] or state.high[j]:
+def is_refuted(state: State, spec: Spec, low: float, high: float) -> bool:
+    """Whether the pair that failed last fails still, at a c that is in doubt: in [low, high]."""
+    i, j, c = state.clock[WITNESS_IN], state.clock[WITNESS_OUT], state.widths[WITNESS_AT]
+    if i < 0 or not state.high[i] or state.high[j] or not low <= c <= high:
         return False
-    return _point(state, spec, i, j, state.widths[WITNESS_AT]) < 0.0
+    return _point(state, spec, i, j, c) < 0.0
 
 
 @kernel
@@ -166,6 +166,8 @@ def _march(state: State, spec: Spec, h: int, l: int, low: float, high: float) ->
     x, j = _least_minus(state, spec, l, a, low)
     while a < high:
         b = min(a + width, high)
+        if b <= a:  # narrower than doubles can tell
+            return False
         y, i = _least_plus(state, spec, h, b, high)
         if combined(spec, x, y) >= 0.0:
             a = b
@@ -184,9 +186,9 @@ def _march(state: State, spec: Spec, h: int, l: int, low: float, high: float) ->
 @entry
 def holds(state: State, spec: Spec, h: int, l: int, lower: float, upper: float) -> bool:  # noqa: E741
     """Whether all pairs of High and Low are certified; h and l have the given, worst bounds."""
-    if is_refuted(state, spec):
-        return False
     low, high = lower, upper - spec.epsilon
+    if is_refuted(state, spec, low, high):
+        return False
     c, value = dip(state, spec, h, l, low, high)
     if value < 0.0:
         return _refute(state, h, l, c)

@@ -92,6 +92,7 @@ def reset(state: State, run: int) -> None:
     state.levels[:] = 0
     state.spread[:] = 0.0
     state.ends[:] = np.nan
+    state.widths[LEAD] = np.inf
     state.clock[:] = 0
     state.clock[RUN] = run
     state.clock[WITNESS_IN] = state.clock[WITNESS_OUT] = -1
@@ -239,7 +240,7 @@ def recommend(state: State, spec: Spec, out: IntArray) -> int:
 def slack(state: State, spec: Spec) -> float:
     """The least epsilon at which the bounds certify the answer; once every arm has been sampled.
 
-    Of a policy over a Python oracle it is that of the last ask.
+    Around a Python oracle `widths[LEAD]` must be up to date.
     """
     if spec.family == LIL_UCB:
         return np.inf
@@ -257,6 +258,8 @@ def slack(state: State, spec: Spec) -> float:
         return ugape.settle(state, spec)
     if spec.family == EXCHANGE:
         exchange.critical(state, spec)
+    elif spec.structure != NO_ORACLE:
+        cpe.compare(state, spec)
     return state.widths[LEAD]
 
 

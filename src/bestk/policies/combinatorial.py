@@ -80,15 +80,20 @@ class Stepper:
         state, spec = self.state, self.spec
         asks = int(state.clock[ASKS])
         again = asks & (asks - 1) == 0  # asked twice the same at asks 1, 2, 4, 8, ...
+        self._solve_both(again)
+        n = cpe.choose(state, spec, self.out)
+        if n < 0:
+            self._fail(REVISED, state.other, state.high)
+        return n
+
+    def _solve_both(self, again: bool) -> None:
+        """M and Mt from the oracle; `again`: ask it twice."""
+        state, spec = self.state, self.spec
         state.other[:] = state.high  # the last M: known to be feasible
         state.high[:] = self._best(EMPIRICAL, again)
         if cpe.revise(state, spec):
             self._fail(EMPIRICAL, state.high, state.other)
         state.other[:] = self._best(REVISED, again)
-        n = cpe.choose(state, spec, self.out)
-        if n < 0:
-            self._fail(REVISED, state.other, state.high)
-        return n
 
     def _fail(self, row: int, found: BoolArray, known: BoolArray) -> NoReturn:
         raise OracleError(
@@ -150,9 +155,14 @@ class Stepper:
         state, spec = self.state, self.spec
         if state.clock[SEEN] < spec.n_arms:
             return None
-        enough = max(0.0, float(step.slack(state, spec)))
-        if math.isinf(enough):
+        if self._python:
+            cpe.means(state, spec)
+            self._solve_both(False)
+            cpe.lead(state, spec)
+        slack = float(step.slack(state, spec))
+        if not math.isfinite(slack):
             return None
+        enough = max(0.0, slack)
         if spec.log_both > -math.inf:
             exchanges = min(spec.k, spec.n_arms - spec.k) if spec.family == EXCHANGE else 1
             short = 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from bestk.kernels.types import GAUSSIAN, TABLE, FloatArray, IntArray, World
 from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings, Rewards, SubGaussian
 from bestk.simulation.instances import Instance
 
+LARGEST_COUNT = 2.0**53  # of an arm's rewards: doubles count that far
 DRAWS = ("table", "gaussian")
 
 Data = NDArray[Any]  # whole or real numbers
@@ -87,8 +89,9 @@ class Pool:
             for value in np.unique(used) if isinstance(rewards, Ratings) else _ends(used, rewards):
                 rewards.validate(float(value))
             return
-        low = np.minimum.reduceat(self.values, self.first[:-1])
-        high = np.maximum.reduceat(self.values, self.first[:-1])
+        seen = self.counts > 0
+        low = np.minimum.reduceat(np.where(seen, self.values, np.inf), self.first[:-1])
+        high = np.maximum.reduceat(np.where(seen, self.values, -np.inf), self.first[:-1])
         widest = int(np.argmax(high - low))
         if (high - low)[widest] > 2.0 * rewards.sigma:
             raise InputError(
@@ -147,6 +150,8 @@ def _from_counts(array: Data, draw: str) -> Pool:
             f"counts of arm {bad[0]} were refused: {array[bad[0]].tolist()}; none may be negative"
             " and some must be positive"
         )
+    if array.astype(np.float64).sum(axis=1).max() > LARGEST_COUNT:
+        raise InputError("counts were refused: an arm may have 2^53 rewards at most")
     levels = np.arange(n_levels) / (n_levels - 1)
     return Pool(
         np.tile(levels, n_arms),
@@ -175,12 +180,15 @@ def read_replay(
 ) -> Instance:
     """Replay of one array of an .npz file."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise InputError(f"{path} was refused: it is not an .npz file")
+        file = np.load(path, allow_pickle=False)
+        if not isinstance(file, np.lib.npyio.NpzFile):
+            raise InputError(f"{path} was refused: it is not an .npz file")
+        with file:
             if array not in file:
                 raise UnknownName(f"array of {path}", array, file.files)
             data = file[array]
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
+    except InputError:
+        raise
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(f"cannot read {path}: {error}") from error
     return replay(data, k=k, draw=draw, maximize=maximize)

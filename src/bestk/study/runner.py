@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from contextlib import suppress
 from typing import Any
 
 from bestk.decisions import DecisionClass
@@ -144,8 +145,10 @@ class Runner:
             return
         try:
             self.study.tell(pull, reward)
-        except (StorageError, PullError):
+        except StorageError:
             raise
+        except PullError:
+            return  # another process was quicker; its answer counts
         except InputError as error:
             self._failed(pull, str(error))
             return
@@ -166,7 +169,8 @@ class Runner:
     def _give_up(self) -> None:
         for future, (pull, _) in self._running.items():
             future.cancel()
-            self.study.forget(pull)
+            with suppress(PullError):  # answered by another process
+                self.study.forget(pull)
         self._running.clear()
 
 

@@ -55,18 +55,35 @@ class Specification:
         except (KeyError, TypeError, json.JSONDecodeError) as error:
             raise StorageError(f"the study's specification cannot be read: {error!r}") from error
 
-    def check_same(self, other: Specification) -> None:
-        """Refuse to go on with other arms or another problem."""
-        if self.labels != other.labels:
+    def check_given(
+        self,
+        labels: tuple[Hashable, ...] | None,
+        k: int | None,
+        decision: DecisionClass | None,
+        settings: Mapping[str, Any],
+        seed: int | None,
+        lease: float | None,
+    ) -> None:
+        """Refuse to go on with other arms or another problem than the study was begun with."""
+        if labels is not None and self.labels != labels:
             raise InputError(
                 f"the arms were refused: the study has {len(self.labels)} arms that differ from the"
-                f" {len(other.labels)} given; open it without arms, or under another name"
+                f" {len(labels)} given; open it without arms, or under another name"
             )
-        mine, theirs = self.problem.to_dict(), other.problem.to_dict()
-        for key, value in mine.items():
-            if value != theirs[key]:
+        own: dict[str, Any] = {
+            **{key: getattr(self.problem, key) for key in settings},
+            "k": getattr(self.problem.decision, "k", None),
+            "decision": self.problem.decision.to_dict(),
+            "seed": self.seed,
+            "lease": self.lease,
+        }
+        given = dict(settings)
+        given |= {"k": k, "seed": seed, "lease": lease}
+        given["decision"] = None if decision is None else decision.to_dict()
+        for key, value in given.items():
+            if value is not None and value != own[key]:
                 raise InputError(
-                    f"{key}={theirs[key]} was refused: the study was begun with {value}, and the"
+                    f"{key}={value} was refused: the study was begun with {own[key]}, and the"
                     " guarantee holds for what was fixed before the data"
                 )
 

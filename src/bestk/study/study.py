@@ -19,7 +19,7 @@ from typing import Any
 from bestk.decisions import DecisionClass
 from bestk.errors import InputError, PullError
 from bestk.kernels.types import LIL_UCB, TOTAL
-from bestk.rewards import Bounded, Rewards
+from bestk.rewards import Bounded, Gaussian, Rewards, SubGaussian
 from bestk.storage import MemoryStorage, SQLiteStorage, Storage
 from bestk.storage import events as ev
 from bestk.storage.events import Event
@@ -27,6 +27,9 @@ from bestk.study.fold import Fold
 from bestk.study.result import Result, Stopped
 from bestk.study.specification import Specification, specify
 from bestk.study.summary import summarise
+
+DEFAULTS: dict[str, Any] = {"rewards": Bounded(), "delta": 0.05}
+FARTHEST = 1e9  # in sigmas: sums of larger normal rewards lose the digits that evidence needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +59,10 @@ class Study:
         *,
         k: int | None = None,
         decision: DecisionClass | None = None,
-        delta: float = 0.05,
-        epsilon: float = 0.0,
+        delta: float | None = None,
+        epsilon: float | None = None,
         rewards: Rewards | None = None,
-        maximize: bool = True,
+        maximize: bool | None = None,
         policy: str | None = None,
         variant: str | None = None,
         params: Mapping[str, Any] | None = None,
@@ -70,47 +73,48 @@ class Study:
     ) -> None:
         self.name = name
         self._lock = threading.RLock()
+        self._alone = storage is None  # nobody else can append
         if storage is None:
             storage = MemoryStorage()
         elif isinstance(storage, str | os.PathLike):
             storage = SQLiteStorage(storage, durability)
         self._storage: Storage = storage
-        self._alone = isinstance(storage, MemoryStorage)  # nobody else can append
         first = next(iter(islice(storage.read(name), 1)), None)
-        given = None
-        if first is None or arms is not None or decision is not None:
-            settings = {
-                "rewards": Bounded() if rewards is None else rewards,
-                "delta": delta,
-                "epsilon": epsilon,
-                "policy": policy,
-                "variant": variant,
-                "params": params or {},
-                "maximize": maximize,
-            }
-            chosen = secrets.randbits(48) if seed is None else seed
-            given = specify(arms, k, decision, settings, chosen, lease)
+        settings = {
+            "rewards": rewards,
+            "delta": delta,
+            "epsilon": epsilon,
+            "policy": policy,
+            "variant": variant,
+            "params": params,
+            "maximize": maximize,
+        }
+        settings = {key: value for key, value in settings.items() if value is not None}
+        labels = None if arms is None else tuple(arms)
         if first is None:
-            assert given is not None
-            text = "" if self._alone else given.to_json()
+            chosen = secrets.randbits(48) if seed is None else seed
+            begun = specify(labels, k, decision, {**DEFAULTS, **settings}, chosen, lease)
+            text = "" if self._alone else begun.to_json()
             storage.append(name, [Event(ev.CREATED, data=text, at=time.time())])
             first = next(storage.read(name))  # another process may have been quicker
-        if first.data:
-            self.specification = Specification.from_json(first.data)
-            if given is not None:
-                self.specification.check_same(given)
-        else:
-            if given is None:
-                raise InputError(f"the arms of study '{name}' are missing: it is not in a file")
-            self.specification = given
+        self.specification = Specification.from_json(first.data) if first.data else begun
+        self.specification.check_given(labels, k, decision, settings, seed, lease)
         self.arms = self.specification.labels
         self.problem = self.specification.problem
         self._number = {label: i for i, label in enumerate(self.arms)}
-        self._validate = self.problem.rewards.validate
         self._fold = Fold(self.problem.decision, self.problem.configure(self.specification.seed))
         self._token, self._asked, self._started = secrets.token_hex(4), 0, time.monotonic()
         self._sync()
         self._again = [] if self.specification.lease else list(self._fold.open)
+
+    def _validate(self, reward: float) -> None:
+        rewards = self.problem.rewards
+        rewards.validate(reward)
+        if isinstance(rewards, Gaussian | SubGaussian) and abs(reward) > FARTHEST * rewards.sigma:
+            raise InputError(
+                f"reward {reward!r} was refused: more than {FARTHEST:g} times sigma away from 0,"
+                " digits are lost; subtract a constant from all rewards"
+            )
 
     # --- the log ----------------------------------------------------------------------------------
 
@@ -147,13 +151,13 @@ class Study:
             self._expire()
             fold = self._fold
             while len(pulls) < n:
+                if fold.stopped is not None:
+                    break
                 if self._again:
                     key = self._again.pop(0)
                     if key in fold.open:
                         pulls.append(self._pull(key))
                     continue
-                if fold.stopped is not None:
-                    break
                 data = ""
                 if fold.waiting:
                     arm = fold.waiting[0]
@@ -244,6 +248,8 @@ class Study:
                     "the observation was refused: lil-ucb is what its theorem says only if its own"
                     " rule chose every sample"
                 )
+            if not isinstance(id, str):
+                raise InputError(f"id {id!r} was refused: it must be a text")
             if arm not in self._number:
                 raise InputError(f"arm {arm!r} was refused: the study has no such arm")
             self._validate(reward)

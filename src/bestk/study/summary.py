@@ -48,7 +48,11 @@ def summarise(
         )
         for i in range(spec.n_arms)
     )
-    epsilon = fold.stepper.certifiable_epsilon if configured.guarantee is not None else None
+    epsilon = None
+    if certified:
+        epsilon = problem.epsilon  # what was certified when the rule stopped
+    elif configured.guarantee is not None:
+        epsilon = fold.stepper.certifiable_epsilon
     return Result(
         study=name,
         top=tuple(labels[i] for i in sorted(answer, key=lambda i: -spec.sign * means[i])),
