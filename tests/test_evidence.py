@@ -407,7 +407,7 @@ def test_the_kernels_mean_the_same_as_plain_python():
 
 
 def test_nothing_seen_says_nothing():
-    for name, e in EVIDENCE.items():
+    for _name, e in EVIDENCE.items():
         stats = nothing(e)
         for sign in SIDES:
             end = -sign * math.inf if e.family == ev.NORMAL else e.levels[0 if sign > 0 else -1]

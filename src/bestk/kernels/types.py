@@ -106,7 +106,8 @@ NO_EVIDENCE = Evidence(NORMAL, 1.0, np.zeros(2), np.ones(1), np.zeros(1), np.zer
 class State(NamedTuple):
     """Everything a policy knows, one row an arm, plus index trees.
 
-    It depends on what was told and how often was asked, never on the order of observations.
+    It depends on what was told and how often was asked. The order of observations shows in the last
+    bits of sums and of inverted bounds alone.
     """
 
     counts: IntArray  # T_i

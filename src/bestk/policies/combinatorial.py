@@ -165,6 +165,11 @@ class Stepper:
         enough = max(0.0, slack)
         if spec.log_both > -math.inf:
             exchanges = min(spec.k, spec.n_arms - spec.k) if spec.family == EXCHANGE else 1
+            for tried in (0.0, spec.epsilon * exchanges):  # exactly, where they will do
+                exact = spec._replace(epsilon=tried / exchanges)
+                if tried < enough and step.is_certified(state, exact):
+                    enough = tried
+                    break
             short = 0.0
             while enough - short > 1e-3 * enough:
                 tried = short + (enough - short) / 2.0 if short > 0.0 else enough * 0.5
