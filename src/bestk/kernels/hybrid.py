@@ -5,7 +5,15 @@ The answer is certified when for every c
 
     nu w1/K X(c) + nu w2/(N-K) Y(c) + nu w3/(K (N-K)) X(c) Y(c) >= 1
 
-(Theorem 1 of docs/e-lucb.md). X rises and Y falls in c, so inside a cell [a, b] the left side is at
+Proof (docs/e-lucb.md, Theorem 1, is longer). L- and L+ are the supermartingales that dominate
+E- and E+. Let A be the mean of L_a^- over the true K best arms, B that of L_b^+ over the rest, and
+Z = w1 A + w2 B + w3 A B. A sample changes one arm, hence A or B alone: Z is a nonnegative
+supermartingale from 1, and by Ville's inequality it ever reaches 1/nu with probability at most nu.
+If the answer holds an arm b with mu_b < mu_(K) - epsilon, it lacks an arm a of the K best. At
+c = mu_b: Y(c) <= E_b^+(c) <= L_b^+ <= (N-K) B, and as c + epsilon < mu_a,
+X(c) <= E_a^-(c + epsilon) <= L_a^- <= K A. So where the condition holds, Z >= 1/nu.
+
+How it is checked. X rises and Y falls in c, so inside a cell [a, b] the left side is at
 least its value at X(a), Y(b): a march over cells is rigorous. Only c between the lowest lower bound
 of High and the highest upper bound of Low minus epsilon are in doubt, and only arms whose own
 bounds reach into that interval.
