@@ -21,6 +21,12 @@ def journal_of(file):
     return json.loads(printed.stdout)
 
 
+def check(journal, file):
+    """Compiled kernels, here, and interpreted ones, there, write the same journal."""
+    for compiled, interpreted in zip(journal(), journal_of(file), strict=True):
+        assert compiled == interpreted
+
+
 def print_journal(journal):
     """The script's side."""
     assert not hasattr(step.ask, "py_func"), "this script is for interpreted kernels"

@@ -18,7 +18,7 @@ import numpy as np
 
 import naive_hybrid
 from bestk.decisions import DecisionClass, TopK
-from bestk.kernels import evidence, rng, step
+from bestk.kernels import evidence, rng, special, step
 from bestk.kernels.types import BERNSTEIN, BETTING, SEEN, TOTAL, Evidence
 from bestk.policies import Configured, configure
 from bestk.policies.combinatorial import Stepper
@@ -217,4 +217,4 @@ def use_the_log_gamma_of_c() -> None:
     """Interpreted kernels would use Python's own, which differs in the last bits."""
     own = ctypes.CDLL(ctypes.util.find_library("m")).lgamma
     own.restype, own.argtypes = ctypes.c_double, [ctypes.c_double]
-    evidence.lgamma = own
+    special.lgamma = own

@@ -247,4 +247,4 @@ def test_the_figure_has_a_line_a_policy_and_marks_the_gap(swept, tmp_path, monke
 
 
 def test_every_policy_can_be_drawn():
-    assert set(bestk.CATALOGUE) <= set(plan_figure.OTHERS | plan_figure.STYLES)
+    assert set(bestk.CATALOGUE) <= set(plan_figure.STYLES)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +14,7 @@ from bestk.kernels import rng
 from bestk.kernels.types import GAUSSIAN, TABLE
 from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings, SubGaussian
 from bestk.simulation import read_replay, replay, simulate
+from command import bestk
 
 NAN, INF = float("nan"), float("inf")
 COUNTS = np.array([[5, 0, 15], [10, 10, 0], [0, 0, 3], [7, 1, 2]])
@@ -240,12 +239,6 @@ def test_an_array_that_a_file_does_not_have_is_refused_with_those_it_has(tmp_pat
 
 
 # --- the command line -----------------------------------------------------------------------------
-
-BESTK = str(Path(sys.executable).with_name("bestk"))
-
-
-def bestk(*args):
-    return subprocess.run([BESTK, *args], capture_output=True, text=True, check=False)
 
 
 @pytest.fixture

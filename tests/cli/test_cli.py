@@ -3,27 +3,17 @@
 import csv
 import json
 import os
-import signal
-import subprocess
-import sys
+import re
 import time
 from pathlib import Path
 
 import pytest
 
-BESTK = str(Path(sys.executable).with_name("bestk"))
+from bestk.cli.plan import plan
+from bestk.cli.simulate import simulate
+from command import bestk, good, interrupt, start
+
 SMALL = ["simulate", "--instance", "1-sparse", "--arms", "10", "--k", "2", "--runs", "5"]
-
-
-def bestk(*args, **more):
-    return subprocess.run([BESTK, *args], capture_output=True, text=True, check=False, **more)
-
-
-def good(*args):
-    done = bestk(*args)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return done.stdout
 
 
 def test_help_names_every_command():
@@ -31,6 +21,12 @@ def test_help_names_every_command():
     for command in ("simulate", "reproduce", "policies"):
         assert command in text
         assert "--help" in good(command, "--help")
+
+
+@pytest.mark.parametrize("command", [simulate, plan])
+def test_the_example_of_the_help_text_runs(command):
+    (example,) = re.findall(r"Example: bestk (.*)", command.__doc__)
+    good(*example.split(), "--runs", "2")
 
 
 def test_policies_are_listed_for_people_and_for_scripts():
@@ -132,26 +128,15 @@ def test_tied_means_are_refused_without_a_cap_and_warned_of_with_one():
     assert json.loads(done.stdout)["unfinished"] == 2
 
 
-def heed_interrupts():
-    """Tests may run in the background of a shell, whose children ignore interrupts."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def test_an_interrupt_stops_the_kernels_and_exits_with_130():
     forever = ["--means", "1,0.9999999", "--k", "1", "--max-samples", str(10**15)]
-    process = subprocess.Popen(
-        [BESTK, "simulate", *forever], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        preexec_fn=heed_interrupts,  # noqa: PLW1509 - no threads here
-    )  # fmt: skip
+    process = start("simulate", *forever)
     # starting takes a few seconds of processor time: after twelve the kernels are at work
     status, ticks = Path(f"/proc/{process.pid}/stat"), os.sysconf("SC_CLK_TCK")
     while int(status.read_text().rsplit(")", 1)[1].split()[11]) < 12 * ticks:
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "interrupted" in err
+    assert "interrupted" in interrupt(process)
 
 
 QUICK = ["reproduce", "--quick", "--panels", "fig1b,fig2f", "--runs", "2"]
@@ -347,19 +332,12 @@ def test_output_files_that_cannot_be_written_are_bad_input(tmp_path):
 
 
 def test_an_interrupted_reproduction_says_how_to_go_on(tmp_path):
-    command = [BESTK, "reproduce", "--panels", "fig2e", "--out", str(tmp_path)]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        preexec_fn=heed_interrupts,  # noqa: PLW1509 - no threads here
-    )  # fmt: skip
+    process = start("reproduce", "--panels", "fig2e", "--out", str(tmp_path))
     results = tmp_path / "results.csv"
     while not results.exists() or len(results.read_text().splitlines()) < 3:
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "the same command goes on from there" in err
+    assert "the same command goes on from there" in interrupt(process)
     whole = results.read_text()
     assert whole.endswith("\n")
     assert len(whole.splitlines()) >= 3

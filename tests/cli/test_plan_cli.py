@@ -2,29 +2,15 @@
 
 import json
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import bestk as library
+from command import bestk, good
 
-BESTK = str(Path(sys.executable).with_name("bestk"))
 SMALL = ["plan", "--means", "0.3,0.9,0.6,0,0.7", "--k", "2", "--delta", "0.1", "--runs", "10"]
 ONE = [*SMALL, "--policy", "e-lucb"]
-
-
-def bestk(*args, **more):
-    return subprocess.run([BESTK, *args], capture_output=True, text=True, check=False, **more)
-
-
-def good(*args):
-    done = bestk(*args)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return done.stdout
 
 
 def test_people_get_bound_costs_drivers_and_a_caution():

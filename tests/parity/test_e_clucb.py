@@ -12,17 +12,16 @@ from itertools import combinations
 
 import pytest
 
+import drawn
 import feasible
 from bestk.decisions import (
     BipartiteMatching,
     ExplicitSets,
-    PartitionMatroid,
     Path,
-    SpanningTree,
     TopK,
 )
 from bestk.errors import InputError
-from interpreted import journal_of, print_journal
+from interpreted import check, print_journal
 from lockstep import CONTINUOUS, FAMILIES, Problem, Tally, agree, page_of, use_the_log_gamma_of_c
 
 # --- classes, each with all its sets --------------------------------------------------------------
@@ -35,23 +34,15 @@ def top_k(dice):
 
 
 def partition(dice):
-    groups = [dice.choice("xyz") for _ in range(dice.randint(4, 8))]
-    capacities = {g: dice.randint(0, groups.count(g)) for g in sorted(set(groups))}
-    return PartitionMatroid(groups, capacities), feasible.partition(groups, capacities)
+    return drawn.partition(dice, 4, 8)
 
 
 def tree(dice):
-    nodes = range(dice.randint(3, 5))
-    pairs = [(u, v) for u in nodes for v in nodes if u < v]
-    edges = dice.sample(pairs, min(len(pairs), dice.randint(len(nodes), 8)))
-    return SpanningTree(edges), feasible.spanning_trees(edges)
+    return drawn.tree(dice, 5, 8)
 
 
 def dag(dice):
-    nodes = range(dice.randint(3, 5))
-    pairs = [(u, v) for u in nodes for v in nodes if u < v]
-    edges = dice.sample(pairs, min(len(pairs), dice.randint(len(nodes), 9)))
-    return Path(edges, 0, nodes[-1]), feasible.paths(edges, 0, nodes[-1])
+    return drawn.dag(dice, 5, 9)
 
 
 def roads(dice):
@@ -146,8 +137,7 @@ def journal() -> list:
 
 
 def test_interpreted_kernels_decide_like_compiled_ones():
-    for compiled, interpreted in zip(journal(), journal_of(__file__), strict=True):
-        assert compiled == interpreted
+    check(journal, __file__)
 
 
 if __name__ == "__main__":

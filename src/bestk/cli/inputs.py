@@ -3,13 +3,66 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from bestk.errors import InputError
 
 if TYPE_CHECKING:
     from bestk.rewards import Rewards
     from bestk.simulation import Instance
+
+
+K = Annotated[str | None, typer.Option(help="How many arms to find: an integer, or N/2.")]
+Name = Annotated[
+    str | None, typer.Option(help="1-sparse, exponential, lil-exponential, means or replay.")
+]
+Arms = Annotated[int | None, typer.Option(help="Number of arms N.")]
+Alpha = Annotated[float | None, typer.Option(help="Exponent of exponential and lil-exponential.")]
+Data = Annotated[
+    Path | None, typer.Option(help="With --instance replay: an .npz file of observed rewards.")
+]
+Array = Annotated[
+    str | None,
+    typer.Option(help="Its array: whole numbers count levels in [0, 1], others are rewards."),
+]
+Draw = Annotated[
+    str | None,
+    typer.Option(
+        help="table: from an arm's row, with replacement; gaussian: normal with the row's mean"
+        " and the pooled standard deviation.",
+        show_default="table",
+    ),
+]
+Minimize = Annotated[bool, typer.Option("--minimize", help="Rewards are costs: find the smallest.")]
+Delta = Annotated[float, typer.Option(help="Wanted error probability (the paper's nu).")]
+Family = Annotated[
+    str,
+    typer.Option(
+        help="What is assumed: gaussian, subgaussian, bernoulli; of replayed data also ratings"
+        " and bounded."
+    ),
+]
+Sigma = Annotated[
+    float | None,
+    typer.Option(
+        help="Standard deviation, or a bound of it, of gaussian and subgaussian rewards.",
+        show_default="0.5; the pooled one with --draw gaussian",
+    ),
+]
+Low = Annotated[float | None, typer.Option(help="Least bounded reward.", show_default="0")]
+High = Annotated[float | None, typer.Option(help="Largest bounded reward.", show_default="1")]
+Seed = Annotated[int, typer.Option(help="The same seed gives the same numbers.")]
+MaxSamples = Annotated[
+    int | None,
+    typer.Option(help="Cut a run off here: it is then unfinished.", show_default="10^9"),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(help="Threads; results do not depend on it.", show_default="all cores"),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 def top_k_instance(

@@ -10,18 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from bestk.cli import inputs
 from bestk.cli.console import announce_compilation, note, progress, show, show_json
-from bestk.cli.inputs import assumed_rewards, top_k_instance
 from bestk.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from bestk.simulation import Instance, Plan, SimulationResult
+    from bestk.simulation import Instance
 
 AUTO = "auto"
 PLOTS = (".png", ".svg")
-MOST_ARMS = 10  # that drive the cost: shown one by one
 
 
 class PlanCommand(TyperCommand):
@@ -42,27 +39,14 @@ def plan(
         str | None,
         typer.Option(help="Your guesses: a comma list, or a file with one number a line."),
     ] = None,
-    k: Annotated[
-        str | None, typer.Option(help="How many arms to find: an integer, or N/2.")
-    ] = None,
-    instance: Annotated[
-        str | None,
-        typer.Option(help="1-sparse, exponential, lil-exponential, means or replay."),
-    ] = None,
-    arms: Annotated[int | None, typer.Option(help="Number of arms N.")] = None,
-    alpha: Annotated[
-        float | None, typer.Option(help="Exponent of exponential and lil-exponential.")
-    ] = None,
-    data: Annotated[
-        Path | None, typer.Option(help="With --instance replay: an .npz file of observed rewards.")
-    ] = None,
-    array: Annotated[str | None, typer.Option(help="Its array.")] = None,
-    draw: Annotated[
-        str | None, typer.Option(help="table or gaussian, as in simulate.", show_default="table")
-    ] = None,
-    minimize: Annotated[
-        bool, typer.Option("--minimize", help="Rewards are costs: find the smallest.")
-    ] = False,
+    k: inputs.K = None,
+    instance: inputs.Name = None,
+    arms: inputs.Arms = None,
+    alpha: inputs.Alpha = None,
+    data: inputs.Data = None,
+    array: inputs.Array = None,
+    draw: inputs.Draw = None,
+    minimize: inputs.Minimize = False,
     policy: Annotated[
         list[str] | None,
         typer.Option(
@@ -71,7 +55,7 @@ def plan(
             show_default="e-lucb, lil-rand-lucb and uniform",
         ),
     ] = None,
-    delta: Annotated[float, typer.Option(help="Wanted error probability (the paper's nu).")] = 0.01,
+    delta: inputs.Delta = 0.01,
     epsilon: Annotated[
         float, typer.Option(help="Slack: arms this close to the K-th best may be answered.")
     ] = 0.0,
@@ -87,37 +71,15 @@ def plan(
         Path | None,
         typer.Option(metavar="FILE", help="Draw the sweep, as .png or .svg; sweeps if not asked."),
     ] = None,
-    rewards: Annotated[
-        str,
-        typer.Option(
-            help="What is assumed: gaussian, subgaussian, bernoulli; of replayed data also ratings"
-            " and bounded."
-        ),
-    ] = "gaussian",
-    sigma: Annotated[
-        float | None,
-        typer.Option(
-            help="Standard deviation, or a bound of it, of gaussian and subgaussian rewards.",
-            show_default="0.5; the pooled one with --draw gaussian",
-        ),
-    ] = None,
-    low: Annotated[
-        float | None, typer.Option(help="Least bounded reward.", show_default="0")
-    ] = None,
-    high: Annotated[
-        float | None, typer.Option(help="Largest bounded reward.", show_default="1")
-    ] = None,
+    rewards: inputs.Family = "gaussian",
+    sigma: inputs.Sigma = None,
+    low: inputs.Low = None,
+    high: inputs.High = None,
     runs: Annotated[int, typer.Option(help="How many runs a policy and slack.")] = 200,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 1,
-    max_samples: Annotated[
-        int | None,
-        typer.Option(help="Cut a run off here: it is then unfinished.", show_default="10^9"),
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(help="Threads; results do not depend on it.", show_default="all cores"),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    seed: inputs.Seed = 1,
+    max_samples: inputs.MaxSamples = None,
+    jobs: inputs.Jobs = None,
+    json: inputs.Json = False,
 ) -> None:
     """Say what finding the K best will cost, from guessed means, before you start.
 
@@ -125,7 +87,7 @@ def plan(
     """
     from bestk.simulation import planning
 
-    made = top_k_instance(
+    made = inputs.top_k_instance(
         instance,
         arms=arms,
         k=k,
@@ -136,7 +98,7 @@ def plan(
         draw=draw,
         minimize=minimize,
     )
-    assumed = assumed_rewards(made, rewards, sigma, low, high)
+    assumed = inputs.assumed_rewards(made, rewards, sigma, low, high)
     if plot is not None:
         _check_plot(plot)  # before the work, not after
         epsilon_sweep = epsilon_sweep or AUTO
@@ -170,17 +132,19 @@ def plan(
     if json:
         show_json(found.to_dict())
         return
-    show(_summary(found))
-    show(_costs(found))
+    from bestk.report import plan_tables
+
+    show(plan_tables.summary(found))
+    show(plan_tables.costs(found))
     for result in found.results:
         if result.unfinished:
             show(
                 f"{result.unfinished} of {result.runs} runs of {planning.full_name(result)} were"
                 f" cut off at {result.max_samples:,} samples: it costs more than shown."
             )
-    show(_drivers(found))
+    show(plan_tables.drivers(found))
     if found.sweep is not None:
-        show(_sweep(found))
+        show(plan_tables.sweep(found))
         show(f"Drawn in {plot}." if plot else "--plot FILE.png draws this table.")
     show(planning.CAUTION)
 
@@ -208,97 +172,3 @@ def _slacks(text: str | None, made: Instance, epsilon: float) -> list[float] | N
         raise InputError(
             f"--epsilon-sweep '{text}' was refused: give numbers, as in 0.01,0.02,0.05, or {AUTO}"
         ) from None
-
-
-def _summary(found: Plan) -> Table:
-    from rich.table import Table
-
-    instance, problem = found.instance, found.problem
-    alpha = "" if instance.alpha is None else f", alpha={instance.alpha:g}"
-    goal = "largest" if instance.maximize else "smallest"
-    table = Table(show_header=False, title="Plan")
-    table.add_row(
-        "instance", f"{instance.name}{alpha}, N={len(found.shares)}, K={instance.k}, {goal} means"
-    )
-    table.add_row("rewards", f"{problem.rewards.name}, sigma={problem.rewards.sigma:g}")
-    table.add_row("wanted", f"error <= {problem.delta:g}, slack {problem.epsilon:g}")
-    table.add_row("gap", f"{found.gap:.4g} between the K-th and the next mean")
-    bound = f"none: {found.unsolved}"
-    if found.lower_bound is not None:
-        bound = f"{found.lower_bound:,.0f} samples on average, for any proved policy"
-    table.add_row("lower bound", bound)
-    return table
-
-
-def _costs(found: Plan) -> Table:
-    from rich.table import Table
-
-    from bestk.simulation.planning import full_name
-
-    table = Table(title=f"Samples until it stops, {found.results[0].runs} runs each")
-    table.add_column("policy")
-    table.add_column("proved")
-    for column in ("median", "5% to 95% of runs", "mean / lower bound", "wrong"):
-        table.add_column(column, justify="right")
-    for result, entry in zip(found.results, found.cost.policies(), strict=True):
-        low, median, high = _quantiles(result)
-        ratio = entry["ratio_to_lower_bound"]
-        table.add_row(
-            full_name(result),
-            "heuristic: none" if result.guarantee is None else f"error <= {result.guarantee:g}",
-            median,
-            f"{low} to {high}",
-            "-" if ratio is None else f"{ratio:.1f}",
-            str(result.wrong),
-        )
-    return table
-
-
-def _quantiles(result: SimulationResult) -> list[str]:
-    """5%, 50% and 95%; a plus where the runs were cut off there."""
-    from bestk.simulation.planning import spread
-
-    cap = result.max_samples if result.unfinished else None
-    return [f"{value:,.0f}{'+' if value == cap else ''}" for value in spread(result)]
-
-
-def _drivers(found: Plan) -> Table:
-    from rich.table import Table
-
-    from bestk.simulation.planning import full_name
-
-    table = Table(title=f"What drives the cost of {full_name(found.results[0])}")
-    for column in ("rank", "arm (from 0)", "mean", "gap", "share"):
-        table.add_column(column, justify="right")
-    ranks, gaps, order = found.ranks, found.gaps, found.by_share
-    for arm in order[:MOST_ARMS]:
-        table.add_row(
-            f"{ranks[arm]}",
-            f"{arm}",
-            f"{found.instance.means[arm]:.4g}",
-            f"{gaps[arm]:.4g}",
-            f"{found.shares[arm]:.1%}",
-        )
-    if rest := order[MOST_ARMS:]:
-        table.add_section()
-        what = "the other arm" if len(rest) == 1 else f"the other {len(rest):,} arms"
-        table.add_row("", what, "", "", f"{found.shares[rest].sum():.1%}")
-    return table
-
-
-def _sweep(found: Plan) -> Table:
-    from rich.table import Table
-
-    from bestk.simulation.planning import full_name
-
-    table = Table(title="Samples against slack: median (5% to 95% of runs)")
-    table.add_column("epsilon", justify="right")
-    for result in found.results:
-        table.add_column(full_name(result), justify="right")
-    for at in found.sweep or ():
-        cells = []
-        for result in at.results:
-            low, median, high = _quantiles(result)
-            cells.append(f"{median} ({low} to {high})")
-        table.add_row(f"{at.epsilon:.4g}", *cells)
-    return table

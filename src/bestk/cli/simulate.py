@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bestk.cli import inputs
 from bestk.cli.console import announce_compilation, note, progress, show, show_json
-from bestk.cli.inputs import assumed_rewards, refuse_data, top_k_instance
 from bestk.errors import InputError, UnknownName
 
 if TYPE_CHECKING:
@@ -17,29 +17,12 @@ if TYPE_CHECKING:
 
 
 def simulate(
-    k: Annotated[
-        str | None, typer.Option(help="How many arms to find: an integer, or N/2.")
-    ] = None,
-    instance: Annotated[
-        str | None,
-        typer.Option(help="1-sparse, exponential, lil-exponential, means or replay."),
-    ] = None,
-    data: Annotated[
-        Path | None, typer.Option(help="With --instance replay: an .npz file of observed rewards.")
-    ] = None,
-    array: Annotated[
-        str | None,
-        typer.Option(help="Its array: whole numbers count levels in [0, 1], others are rewards."),
-    ] = None,
-    draw: Annotated[
-        str | None,
-        typer.Option(
-            help="table: from an arm's row, with replacement; gaussian: normal with the row's mean"
-            " and the pooled standard deviation.",
-            show_default="table",
-        ),
-    ] = None,
-    arms: Annotated[int | None, typer.Option(help="Number of arms N.")] = None,
+    k: inputs.K = None,
+    instance: inputs.Name = None,
+    data: inputs.Data = None,
+    array: inputs.Array = None,
+    draw: inputs.Draw = None,
+    arms: inputs.Arms = None,
     decision: Annotated[
         str,
         typer.Option(
@@ -56,9 +39,7 @@ def simulate(
         float | None,
         typer.Option(help="Advantage of the best parts, with --generate.", show_default="0.5"),
     ] = None,
-    minimize: Annotated[
-        bool, typer.Option("--minimize", help="Rewards are costs: find the smallest.")
-    ] = False,
+    minimize: inputs.Minimize = False,
     policy: Annotated[
         str | None,
         typer.Option(
@@ -69,12 +50,10 @@ def simulate(
     variant: Annotated[
         str | None, typer.Option(help="faithful (default) or heuristic, where the policy has them.")
     ] = None,
-    delta: Annotated[float, typer.Option(help="Wanted error probability (the paper's nu).")] = 0.01,
+    delta: inputs.Delta = 0.01,
     runs: Annotated[int, typer.Option(help="How many independent runs.")] = 100,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 1,
-    alpha: Annotated[
-        float | None, typer.Option(help="Exponent of exponential and lil-exponential.")
-    ] = None,
+    seed: inputs.Seed = 1,
+    alpha: inputs.Alpha = None,
     means: Annotated[
         str | None, typer.Option(help="A comma list, or a file with one number a line.")
     ] = None,
@@ -85,50 +64,28 @@ def simulate(
             " than top-k, totals this close to the best total."
         ),
     ] = 0.0,
-    rewards: Annotated[
-        str,
-        typer.Option(
-            help="What is assumed: gaussian, subgaussian, bernoulli; of replayed data also ratings"
-            " and bounded."
-        ),
-    ] = "gaussian",
-    sigma: Annotated[
-        float | None,
-        typer.Option(
-            help="Standard deviation, or a bound of it, of gaussian and subgaussian rewards.",
-            show_default="0.5; the pooled one with --draw gaussian",
-        ),
-    ] = None,
-    low: Annotated[
-        float | None, typer.Option(help="Least bounded reward.", show_default="0")
-    ] = None,
-    high: Annotated[
-        float | None, typer.Option(help="Largest bounded reward.", show_default="1")
-    ] = None,
-    max_samples: Annotated[
-        int | None,
-        typer.Option(help="Cut a run off here: it is then unfinished.", show_default="10^9"),
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(help="Threads; results do not depend on it.", show_default="all cores"),
-    ] = None,
+    rewards: inputs.Family = "gaussian",
+    sigma: inputs.Sigma = None,
+    low: inputs.Low = None,
+    high: inputs.High = None,
+    max_samples: inputs.MaxSamples = None,
+    jobs: inputs.Jobs = None,
     param: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="A policy's own parameter; may be repeated."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: inputs.Json = False,
 ) -> None:
     """Run a policy on an instance with known means, and count samples and errors.
 
-    Example: bestk simulate --instance 1-sparse --arms 100 --k 2 --variant heuristic --runs 200
+    Example: bestk simulate --instance 1-sparse --arms 100 --k 2 --runs 200
     """
     from bestk import simulation
 
     if decision == "top-k":
         if any(value is not None for value in (graph, generate, gap)):
             raise InputError("--graph, --generate and --gap need a --decision other than top-k")
-        made = top_k_instance(
+        made = inputs.top_k_instance(
             instance,
             arms=arms,
             k=k,
@@ -144,9 +101,9 @@ def simulate(
             raise UnknownName("decision", decision, simulation.DECISIONS)
         if any(value is not None for value in (instance, arms, k, alpha, means)):
             raise InputError(f"--decision {decision} takes its arms from --graph or --generate")
-        refuse_data(data, array, draw)
+        inputs.refuse_data(data, array, draw)
         made = _structured(decision, graph, generate, gap, not minimize)
-    assumed = assumed_rewards(made, rewards, sigma, low, high)
+    assumed = inputs.assumed_rewards(made, rewards, sigma, low, high)
     announce_compilation()
     with warnings.catch_warnings(record=True) as caught, progress("simulating", runs) as advance:
         warnings.simplefilter("always")

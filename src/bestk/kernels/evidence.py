@@ -12,10 +12,11 @@ overshoots: it lands where there is at least that much evidence.
 
 from __future__ import annotations
 
-from math import erfc, exp, isinf, lgamma, log, log1p, pi, sqrt
+from math import exp, isinf, log, log1p, sqrt
 
 import numpy as np
 
+from bestk.kernels import special
 from bestk.kernels.jit import entry, kernel
 from bestk.kernels.types import (
     BERNSTEIN,
@@ -32,9 +33,6 @@ PLUS, MINUS = 1.0, -1.0  # against "mean <= c", against "mean >= c"
 
 TOLERANCE = 1e-10  # of log E at a bound; grows only where rounding makes it unreachable
 MAX_STEPS = 100  # of the inverse; 3 to 6 are usual
-
-_ROOT_PI = sqrt(pi)
-_HALF_LOG_2PI = 0.5 * log(2.0 * pi)
 
 
 # --- log-sum-exp, one term at a time --------------------------------------------------------------
@@ -56,48 +54,6 @@ def add(
 
 
 @kernel
-def log_erfcx(x: float) -> float:
-    """log(exp(x^2) erfc(x)), to about 1e-14."""
-    if x < 10.0:
-        return x * x + log(erfc(x))
-    r = 0.5 / (x * x)  # DLMF 7.12.1: sum over k of (-1)^k (2k-1)!! r^k, below 1e-16 after k = 12
-    series = 1.0
-    for k in range(12, 0, -1):
-        series = 1.0 - (2 * k - 1) * r * series
-    return log(series / (x * _ROOT_PI))
-
-
-@kernel
-def half_normal(y: float) -> tuple[float, float]:
-    """log(2 exp(z^2/2) Phi(z)) at z = -sqrt(2) y, and its slope in y."""
-    value = log_erfcx(y)
-    if y < 1e4:
-        return value, 2.0 * y - 2.0 / _ROOT_PI * exp(-value)
-    return value, -1.0 / y
-
-
-@kernel
-def rayleigh(y: float) -> tuple[float, float]:
-    """log(1 + sqrt(2 pi) z exp(z^2/2) Phi(z)) at z = -sqrt(2) y, and its slope in y.
-
-    That is log f(y) with f = 1 - sqrt(pi) y erfcx(y), whose two terms cancel for large y.
-    """
-    if y > 10.0:
-        r = 0.5 / (y * y)  # DLMF 7.12.1: f = r (1 - 3 r (1 - 5 r (1 - ...)))
-        series = 1.0
-        for k in range(13, 1, -1):
-            series = 1.0 - (2 * k - 1) * r * series
-        return log(r * series), -2.0 / y  # the slope to 1%: it only guides Newton's steps
-    value = log_erfcx(y)
-    if y > -20.0:
-        scaled = exp(value)
-        f = 1.0 - _ROOT_PI * y * scaled
-        return log(f), (2.0 * y - _ROOT_PI * (1.0 + 2.0 * y * y) * scaled) / f
-    # -sqrt(pi) y erfcx(y) outweighs 1 by far
-    return value + log(-_ROOT_PI * y), 2.0 * y + 1.0 / y
-
-
-@kernel
 def normal(e: Evidence, sign: float, t: float, s: float, c: float) -> tuple[float, float]:
     """One-sided mixture over n0 and two shapes; slope per unit of c away from the mean."""
     if isinf(c):
@@ -108,10 +64,10 @@ def normal(e: Evidence, sign: float, t: float, s: float, c: float) -> tuple[floa
         scale = e.sigma * sqrt(2.0 * (t + n0))
         y = sign * (t * c - s) / scale  # -z / sqrt 2
         if e.log_rest[g] == RAYLEIGH:
-            value, y_slope = rayleigh(y)
+            value, y_slope = special.rayleigh(y)
             value += log(n0 / (t + n0))
         else:
-            value, y_slope = half_normal(y)
+            value, y_slope = special.half_normal(y)
             value += 0.5 * log(n0 / (t + n0))
         term = e.log_weights[g] + value
         top, total, slope = add(top, total, slope, term, y_slope * t / scale)
@@ -122,67 +78,12 @@ def normal(e: Evidence, sign: float, t: float, s: float, c: float) -> tuple[floa
 
 
 @kernel
-def stirling_half(x: float) -> float:
-    """log Gamma(x + 1/2) - (x log x - x + log(2 pi)/2), for x >= 0."""
-    if x <= 0.0:
-        return -0.5 * log(2.0)
-    if x < 16.0:
-        return lgamma(x + 0.5) - (x * log(x) - x + _HALF_LOG_2PI)
-    r = 1.0 / (x * x)  # DLMF 5.11.8 at h = 1/2
-    tail = 127.0 / 215040.0 - 511.0 / 608256.0 * r
-    return (-1.0 / 24.0 + r * (7.0 / 2880.0 + r * (-31.0 / 40320.0 + r * tail))) / x
-
-
-@kernel
-def stirling(x: float) -> float:
-    """log Gamma(x + 1) - (x log x - x + log(2 pi x)/2), for x > 0."""
-    if x < 16.0:
-        return lgamma(x + 1.0) - (x * log(x) - x + 0.5 * log(x) + _HALF_LOG_2PI)
-    r = 1.0 / (x * x)  # DLMF 5.11.1
-    tail = -1.0 / 1680.0 + r / 1188.0
-    return (1.0 / 12.0 + r * (-1.0 / 360.0 + r * (1.0 / 1260.0 + r * tail))) / x
-
-
-@kernel
-def beta_least(t: float, s: float) -> float:
-    """log E at c = m, its least value: the part that does not depend on c.
-
-    log B(1/2+s, 1/2+f) - log pi - s log m - f log(1-m), f = t - s, with the leading terms of
-    Stirling's formula cancelled on paper instead of in doubles.
-    """
-    return 0.5 * log(2.0 / (pi * t)) + stirling_half(s) + stirling_half(t - s) - stirling(t)
-
-
-@kernel
-def divergence_part(a: float, d: float, mean: float, c: float) -> float:
-    """a log(mean/c) + d, where a = t mean and d = t (c - mean), without cancellation: >= 0."""
-    if a <= 0.0:
-        return d
-    u = d / a
-    if abs(u) < 0.1:
-        # u - log(1+u) = u r - 2 (r^3/3 + r^5/5 + ...), r = u/(2+u)
-        r = u / (2.0 + u)
-        q = r * r
-        series = 1.0 / 15.0
-        for k in range(13, 1, -2):
-            series = series * q + 1.0 / k
-        return d * r - 2.0 * a * r * q * series
-    if u < -0.5:
-        if c < 1e-290:  # c / mean would lose digits below the normal doubles
-            return d - a * (log(c) - log(mean))
-        return d - a * log(c / mean)
-    if u > 1e300:
-        return d
-    return d - a * log1p(u)
-
-
-@kernel
 def beta(e: Evidence, sign: float, t: float, s: float, c: float) -> tuple[float, float]:
     """Beta(1/2, 1/2) mixture, flat beyond the mean; slope per unit of log distance from the end."""
     low, width = e.levels[0], e.levels[1] - e.levels[0]
     s = min(max((s - t * low) / width, 0.0), t)
     c = min(max((c - low) / width, 0.0), 1.0)
-    least = beta_least(t, s)
+    least = special.beta_least(t, s)
     f = t - s
     # t (c - m), from the smaller end so that no digits are lost near it
     d = t * c - s if c <= 0.5 else f - t * (1.0 - c)
@@ -190,7 +91,7 @@ def beta(e: Evidence, sign: float, t: float, s: float, c: float) -> tuple[float,
         return least, 0.0
     if c <= 0.0 or c >= 1.0:
         return np.inf, 0.0
-    value = divergence_part(s, d, s / t, c) + divergence_part(f, -d, f / t, 1.0 - c)
+    value = special.divergence_part(s, d, s / t, c) + special.divergence_part(f, -d, f / t, 1.0 - c)
     return least + value, (d / (1.0 - c) if sign > 0.0 else -d / c)
 
 
@@ -285,22 +186,6 @@ def log_evidence(
     if e.family == BETTING:
         return betting(e, sign, t, counts, i, c)
     return bernstein(e, sign, t, s, v, c)
-
-
-@kernel
-def log_plus(
-    e: Evidence, t: float, s: float, v: float, counts: IntArray, i: int, c: float
-) -> float:
-    """log E+(c), against "mean <= c"."""
-    return log_evidence(e, PLUS, t, s, v, counts, i, c)[0]
-
-
-@kernel
-def log_minus(
-    e: Evidence, t: float, s: float, v: float, counts: IntArray, i: int, c: float
-) -> float:
-    """log E-(c), against "mean >= c"."""
-    return log_evidence(e, MINUS, t, s, v, counts, i, c)[0]
 
 
 @kernel

@@ -25,6 +25,7 @@ from __future__ import annotations
 from math import exp, inf, log
 
 from bestk.kernels import evidence
+from bestk.kernels.evidence import MINUS, PLUS
 from bestk.kernels.jit import entry, kernel
 from bestk.kernels.types import (
     ASKS,
@@ -39,9 +40,7 @@ from bestk.kernels.types import (
 
 SAFETY = 1e-6  # beyond 1, so that rounding in log E never claims more than the evidence
 SELDOM = 512  # asks up to which every one is checked, later one in asks/SELDOM; arbitrary
-NARROWEST = (
-    1.0 / 4096.0
-)  # of the interval in doubt: a cell as narrow that fails counts as a failure
+NARROWEST = 1.0 / 4096.0  # of the interval in doubt: a narrower cell that fails is a failure
 SECTIONS = 24  # of a golden section search
 GOLDEN = 0.6180339887498949
 
@@ -54,31 +53,10 @@ def is_due(state: State, spec: Spec) -> bool:
 
 
 @kernel
-def plus(state: State, i: int, c: float) -> float:
-    """log E+(c) of arm i, against "mean <= c"."""
-    return evidence.log_plus(
-        state.evidence,
-        float(state.counts[i]),
-        state.sums[i],
-        state.spread[i],
-        state.levels,
-        i,
-        c,
-    )
-
-
-@kernel
-def minus(state: State, j: int, c: float) -> float:
-    """log E-(c) of arm j, against "mean >= c"."""
-    return evidence.log_minus(
-        state.evidence,
-        float(state.counts[j]),
-        state.sums[j],
-        state.spread[j],
-        state.levels,
-        j,
-        c,
-    )
+def _log_e(state: State, sign: float, i: int, c: float) -> float:
+    """log E+(c) (sign = PLUS) or log E-(c) (MINUS) of arm i."""
+    t, s, v = float(state.counts[i]), state.sums[i], state.spread[i]
+    return evidence.log_evidence(state.evidence, sign, t, s, v, state.levels, i, c)[0]
 
 
 @kernel
@@ -95,7 +73,7 @@ def combined(spec: Spec, x: float, y: float) -> float:
 
 @kernel
 def _point(state: State, spec: Spec, i: int, j: int, c: float) -> float:
-    return combined(spec, minus(state, j, c + spec.epsilon), plus(state, i, c))
+    return combined(spec, _log_e(state, MINUS, j, c + spec.epsilon), _log_e(state, PLUS, i, c))
 
 
 @kernel
@@ -140,11 +118,11 @@ def dip(state: State, spec: Spec, i: int, j: int, low: float, high: float) -> tu
 def _least_plus(state: State, spec: Spec, only: int, c: float, high: float) -> tuple[float, int]:
     """log Y(c), and whose it is, over the arms of High whose bound lies below `high`."""
     if only >= 0:
-        return plus(state, only, c), only
+        return _log_e(state, PLUS, only, c), only
     least, arm = inf, -1
     for i in range(spec.n_arms):
         if state.high[i] and -state.keys[LOWER, i] < high:
-            y = plus(state, i, c)
+            y = _log_e(state, PLUS, i, c)
             if y < least:
                 least, arm = y, i
     return least, arm
@@ -154,11 +132,11 @@ def _least_plus(state: State, spec: Spec, only: int, c: float, high: float) -> t
 def _least_minus(state: State, spec: Spec, only: int, c: float, low: float) -> tuple[float, int]:
     """log X(c), and whose it is, over the arms of Low whose bound lies above `low`."""
     if only >= 0:
-        return minus(state, only, c + spec.epsilon), only
+        return _log_e(state, MINUS, only, c + spec.epsilon), only
     least, arm = inf, -1
     for j in range(spec.n_arms):
         if not state.high[j] and state.keys[UPPER, j] - spec.epsilon > low:
-            x = minus(state, j, c + spec.epsilon)
+            x = _log_e(state, MINUS, j, c + spec.epsilon)
             if x < least:
                 least, arm = x, j
     return least, arm

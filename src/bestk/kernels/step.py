@@ -120,6 +120,12 @@ def _build(state: State, spec: Spec) -> None:
 
 
 @kernel
+def next_round(state: State) -> None:
+    """LUCB's round number: its proof needs T_i <= r at every check, which its own rounds keep."""
+    state.clock[ROUND] = max(state.clock[ROUND] + 1, state.counts[state.clock[MOST]])
+
+
+@kernel
 def begin(state: State, spec: Spec, out: IntArray) -> int:
     """Count an ask and move the clocks; 1 with an arm sampled too little, 0 if there is none."""
     state.clock[ASKS] += 1
@@ -136,8 +142,7 @@ def begin(state: State, spec: Spec, out: IntArray) -> int:
         state.clock[NEXT] += 1
     if bounds.grows(spec):
         if spec.radius == LUCB_ROUNDS:
-            # LUCB's proof needs T_i <= r at every check, which its own rounds keep by themselves
-            state.clock[ROUND] = max(state.clock[ROUND] + 1, state.counts[state.clock[MOST]])
+            next_round(state)
         state.widths[WIDTH] = bounds.width(state, spec)
     return 0
 

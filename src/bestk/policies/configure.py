@@ -26,9 +26,7 @@ from bestk.policies.parameters import read_params, read_weights
 from bestk.rewards import Rewards
 
 BALANCE = 4  # a side has many arms if it has at least a quarter of the other's; arbitrary
-SHARE = (
-    100  # e-lucb gives every arm at least a hundredth of an even share: 1% of the samples at most
-)
+SHARE = 100  # every arm of e-lucb gets a hundredth of an even share: 1% of the samples at most
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,8 @@ STYLES: dict[str, tuple[str, str]] = {
     "clucb": ("#000000", "s"),
     "e-lucb": ("#000000", "*"),
     "e-clucb": ("#d55e00", "*"),
+    "uniform": ("#888888", "h"),
+    "ugape": ("#999933", "<"),
 }
 LIMIT = "#555555"
 Z95 = 1.959964  # two-sided 95%

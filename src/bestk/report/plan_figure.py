@@ -12,14 +12,6 @@ from bestk.report.figures import LIMIT, STYLES, load_matplotlib
 from bestk.simulation import Plan
 from bestk.simulation.planning import full_name, spread
 
-# the policies that the paper's figures do not draw; grey for the baseline
-OTHERS = {
-    "e-lucb": ("#332288", "*"),
-    "e-clucb": ("#882255", "X"),
-    "uniform": ("#888888", "h"),
-    "ugape": ("#999933", "<"),
-}
-
 
 def save(plan: Plan, path: Path) -> None:
     """Write median samples against slack, with the range of 90% of the runs."""
@@ -32,7 +24,7 @@ def save(plan: Plan, path: Path) -> None:
     drawing, axes = pyplot.subplots(figsize=(7.0, 4.4))
     for index, first in enumerate(plan.sweep[0].results):
         ranges = np.array([spread(at.results[index]) for at in plan.sweep])
-        colour, marker = (OTHERS | STYLES)[first.problem.policy or ""]
+        colour, marker = STYLES[first.problem.policy or ""]
         heuristic = first.guarantee is None
         axes.fill_between(slacks, ranges[:, 0], ranges[:, 2], color=colour, alpha=0.18, linewidth=0)
         axes.plot(

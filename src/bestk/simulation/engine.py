@@ -190,14 +190,19 @@ def _check(instance: Instance, problem: Problem, runs: int, jobs: int, cap: int 
         )
 
 
-def _make(
-    instance: str | Sequence[float],
+def as_instance(
+    instance: Instance | str | Sequence[float],
     arms: int | None,
     k: int | str | None,
     alpha: float | None,
     decision: DecisionClass | None,
     maximize: bool,
 ) -> Instance:
+    """What a user may call an instance: one that is made, a name of the paper, or means."""
+    if isinstance(instance, Instance):
+        if any(value is not None for value in (arms, k, alpha, decision)) or not maximize:
+            raise InputError("an Instance has its own arms, k, alpha, decision and direction")
+        return instance
     if decision is not None:
         if isinstance(instance, str) or any(value is not None for value in (arms, k, alpha)):
             raise InputError(
@@ -208,7 +213,7 @@ def _make(
         raise InputError("k is missing: how many of the arms shall be found?")
     if isinstance(instance, str):
         return make_instance(instance, arms=arms, k=k, alpha=alpha, maximize=maximize)
-    return make_instance(arms=arms, k=k, means=instance, maximize=maximize)
+    return make_instance(arms=arms, k=k, alpha=alpha, means=instance, maximize=maximize)
 
 
 def simulate(
@@ -241,10 +246,7 @@ def simulate(
     numbers every time, on any number of `jobs` (default: one a core), and all policies see the
     same rewards. A run that reaches `max_samples` (default 10^9) is unfinished and never right.
     """
-    if not isinstance(instance, Instance):
-        instance = _make(instance, arms, k, alpha, decision, maximize)
-    elif any(value is not None for value in (arms, k, alpha, decision)) or not maximize:
-        raise InputError("an Instance has its own arms, k, alpha, decision and direction")
+    instance = as_instance(instance, arms, k, alpha, decision, maximize)
     problem = Problem(
         instance.decision,
         rewards if rewards is not None else Gaussian(),

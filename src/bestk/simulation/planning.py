@@ -17,8 +17,8 @@ from bestk.kernels import loop
 from bestk.kernels.types import FloatArray, IntArray
 from bestk.problem import Problem
 from bestk.rewards import Gaussian, Rewards
-from bestk.simulation.engine import simulate
-from bestk.simulation.instances import Instance, make_instance
+from bestk.simulation.engine import as_instance, simulate
+from bestk.simulation.instances import Instance
 from bestk.simulation.limits import best_k_limit
 from bestk.simulation.records import SimulationResult
 
@@ -241,7 +241,12 @@ def plan(
     samples go to. `epsilons` asks for the cost at these slacks too, "auto" for slacks around the
     gap at the boundary. The rest is as in `simulate`; the same seed gives the same plan.
     """
-    made = _instance(instance, k, maximize, arms, alpha)
+    made = as_instance(instance, arms, k, alpha, None, maximize)
+    if made.k is None:
+        raise InputError(
+            f"the class {made.decision.kind} was refused: plans are made for the K best;"
+            " simulate has all classes"
+        )
     if isinstance(epsilons, str):
         if epsilons != AUTO:
             raise InputError(f"epsilons='{epsilons}' was refused: give numbers, or '{AUTO}'")
@@ -296,29 +301,6 @@ def _ignore(done: int, text: str) -> None:
 
 def _labelled(tell: Progress, text: str) -> Callable[[int], None]:
     return lambda done: tell(done, text)
-
-
-def _instance(
-    instance: Instance | str | Sequence[float],
-    k: int | str | None,
-    maximize: bool,
-    arms: int | None,
-    alpha: float | None,
-) -> Instance:
-    if isinstance(instance, Instance):
-        if any(value is not None for value in (arms, k, alpha)) or not maximize:
-            raise InputError("an Instance has its own arms, k, alpha and direction")
-        if instance.k is None:
-            raise InputError(
-                f"the class {instance.decision.kind} was refused: plans are made for the K best;"
-                " simulate has all classes"
-            )
-        return instance
-    if k is None:
-        raise InputError("k is missing: how many of the arms shall be found?")
-    if isinstance(instance, str):
-        return make_instance(instance, arms=arms, k=k, alpha=alpha, maximize=maximize)
-    return make_instance(arms=arms, k=k, alpha=alpha, means=instance, maximize=maximize)
 
 
 def _split(name: str) -> tuple[str, str | None]:

@@ -17,11 +17,6 @@ ARM_ADDED = 7  # data: the label, JSON
 ARM_WITHDRAWN = 8  # arm
 STOPPED = 9  # data: the answer, JSON
 
-KINDS = (
-    "created", "asked", "told", "forgotten", "expired", "failed", "observed", "arm added",
-    "arm withdrawn", "stopped",
-)  # fmt: skip
-
 
 class Event(NamedTuple):
     """One line of the log."""

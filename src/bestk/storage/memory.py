@@ -11,8 +11,6 @@ from bestk.storage.events import Event
 class MemoryStorage:
     """Logs as lists; threads may share it."""
 
-    shared = False  # no other process can write to it
-
     def __init__(self) -> None:
         self._logs: defaultdict[str, list[Event]] = defaultdict(list)
 

@@ -34,11 +34,7 @@ SELECT = "SELECT kind, key, arm, reward, data, at FROM log_{0} WHERE seq > ? ORD
 class SQLiteStorage:
     """Logs of any number of studies in one file."""
 
-    shared = True  # other processes may write to it
-
-    def __init__(
-        self, path: str | os.PathLike[str], durability: str = "process", create: bool = True
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str], durability: str = "process") -> None:
         if durability not in ("process", "full"):
             raise StorageError(
                 f"durability '{durability}' was refused: it is 'process' (survives the death of the"
@@ -46,8 +42,6 @@ class SQLiteStorage:
             )
         self.path = Path(path)
         self.durability = durability
-        if not create and not self.path.exists():
-            raise StorageError(f"there is no file {self.path}")
         self._local = threading.local()
         self._numbers: dict[str, int] = {}  # of the studies' tables
         self._connect()
@@ -147,13 +141,6 @@ class SQLiteStorage:
             return [row[0] for row in rows]
         except sqlite3.Error as error:
             raise _explain(self.path, error) from error
-
-    def close(self) -> None:
-        """Close this thread's connection."""
-        connection = getattr(self._local, "connection", None)
-        if connection is not None:
-            connection.close()
-            self._local.connection = None
 
 
 def _explain(path: Path, error: sqlite3.Error) -> StorageError:

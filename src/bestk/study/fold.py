@@ -15,7 +15,7 @@ import numpy as np
 
 from bestk.decisions import DecisionClass
 from bestk.kernels import step
-from bestk.kernels.types import ASKS, LUCB_ROUNDS, MOST, ROUND, SEEN, State
+from bestk.kernels.types import ASKS, LUCB_ROUNDS, ROUND, SEEN, State
 from bestk.policies import Configured
 from bestk.policies.combinatorial import Stepper
 from bestk.storage import events as ev
@@ -84,10 +84,10 @@ class Fold:
     def _ask(self, event: Event) -> None:
         if event.data:  # the first pull of a round
             self.rounds += 1
-            clock = self.state.clock
-            clock[ASKS] = self.rounds
-            if self.spec.radius == LUCB_ROUNDS and clock[SEEN] == self.spec.n_arms:
-                clock[ROUND] = max(clock[ROUND] + 1, self.state.counts[clock[MOST]])
+            self.state.clock[ASKS] = self.rounds
+            whole = self.state.clock[SEEN] == self.spec.n_arms
+            if self.spec.radius == LUCB_ROUNDS and whole:
+                step.next_round(self.state)
             self.waiting = json.loads(event.data)[1:]
         elif self.waiting:
             self.waiting.pop(0)

@@ -41,6 +41,10 @@ class Pull:
     index: int
 
 
+def _key(pull: Pull | str) -> str:
+    return pull.id if isinstance(pull, Pull) else pull
+
+
 class Study:
     """Find the best arms from observations as they come, crash-safe and shareable.
 
@@ -120,7 +124,8 @@ class Study:
 
     def _sync(self) -> None:
         """Fold what others have appended."""
-        self._fold.apply(self._storage.read(self.name, self._fold.seen))
+        if not self._alone:
+            self._fold.apply(self._storage.read(self.name, self._fold.seen))
 
     def _append(self, events: Sequence[Event]) -> None:
         """Write first, then believe: after a crash the log knows at least as much as anyone."""
@@ -146,8 +151,7 @@ class Study:
             raise InputError(f"n={n} was refused: ask for at least one pull")
         pulls: list[Pull] = []
         with self._lock:
-            if not self._alone:
-                self._sync()
+            self._sync()
             self._expire()
             fold = self._fold
             while len(pulls) < n:
@@ -189,11 +193,10 @@ class Study:
     def tell_many(self, answers: Iterable[tuple[Pull | str, float]]) -> None:
         """Several answers at once, all or none: much faster where storage is a file."""
         with self._lock:
-            if not self._alone:
-                self._sync()
+            self._sync()
             fresh: dict[str, float] = {}
             for pull, reward in answers:
-                key = pull.id if isinstance(pull, Pull) else pull
+                key = _key(pull)
                 before = fresh.get(key, self._fold.answers.get(key))
                 if before is not None and before == reward:
                     continue
@@ -218,7 +221,7 @@ class Study:
 
     def fail(self, pull: Pull | str, why: str = "") -> int:
         """Record that a pull came to nothing; it stays open. Returns how often it has failed."""
-        key = pull.id if isinstance(pull, Pull) else pull
+        key = _key(pull)
         with self._lock:
             self._require_open(key)
             self._append([Event(ev.FAILED, key, data=why, at=time.time())])
@@ -229,14 +232,13 @@ class Study:
 
         Harmless only if what is given up does not depend on the reward.
         """
-        key = pull.id if isinstance(pull, Pull) else pull
+        key = _key(pull)
         with self._lock:
             self._require_open(key)
             self._append([Event(ev.FORGOTTEN, key, at=time.time())])
 
     def _require_open(self, key: str) -> None:
-        if not self._alone:
-            self._sync()
+        self._sync()
         if key not in self._fold.open:
             raise PullError(f"pull {key} was refused: it is not open")
 
@@ -253,8 +255,7 @@ class Study:
             if arm not in self._number:
                 raise InputError(f"arm {arm!r} was refused: the study has no such arm")
             self._validate(reward)
-            if not self._alone:
-                self._sync()
+            self._sync()
             known = self._fold.answers.get(id)
             if known is not None and known != reward:
                 raise PullError(f"observation {id} was refused: it was {known}, now {reward}")
@@ -274,8 +275,7 @@ class Study:
     def result(self) -> Result:
         """The answer so far, how far it is proved, and every arm's interval."""
         with self._lock:
-            if not self._alone:
-                self._sync()
+            self._sync()
             return self.summary(None)
 
     def summary(self, ended: Stopped | None) -> Result:

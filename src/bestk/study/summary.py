@@ -32,16 +32,15 @@ def summarise(
         answer = fold.stepper.answer() if whole else []
     chosen = set(answer)
     statuses = _statuses(chosen, certified, low, high, problem.decision)
-    if spec.sign < 0:
-        low, high = -high, -low
+    shown = (low, high) if spec.sign > 0 else (-high, -low)
     with np.errstate(invalid="ignore"):
         means = fold.sums / state.counts
     arms = tuple(
         ArmResult(
             labels[i],
             float(means[i]) if state.counts[i] else None,
-            float(low[i]) if math.isfinite(low[i]) else None,
-            float(high[i]) if math.isfinite(high[i]) else None,
+            _finite(shown[0][i]),
+            _finite(shown[1][i]),
             int(state.counts[i]),
             int(fold.failed[i]),
             statuses[i],
@@ -62,11 +61,17 @@ def summarise(
         samples=int(state.counts.sum()),
         seconds=seconds,
         stopped="rule" if fold.stopped is not None else ended,
-        tied=whole and _is_tied(fold, problem),
+        tied=whole and _is_tied(fold, problem, low, high),
         certifiable_epsilon=epsilon,
-        forecast=None if fold.stopped is not None or not whole else _forecast(fold, problem),
+        forecast=None
+        if fold.stopped is not None or not whole
+        else _forecast(fold, problem, low, high),
         arms=arms,
     )
+
+
+def _finite(end: float) -> float | None:
+    return float(end) if math.isfinite(end) else None
 
 
 def _boundary(fold: Fold, k: int) -> tuple[int, int]:
@@ -75,18 +80,17 @@ def _boundary(fold: Fold, k: int) -> tuple[int, int]:
     return int(order[k - 1]), int(order[k])
 
 
-def _is_tied(fold: Fold, problem: Problem) -> bool:
+def _is_tied(fold: Fold, problem: Problem, low: FloatArray, high: FloatArray) -> bool:
     """Whether the boundary looks tied: much sampled, and still a gap far below the intervals."""
     if problem.epsilon > 0 or not isinstance(problem.decision, TopK):
         return False
-    low, high = intervals(fold.state, fold.spec)
     pair = list(_boundary(fold, problem.decision.k))
     gap = float(np.ptp(fold.state.means[pair]))
     width = float((high - low)[pair].min()) / 2.0
     return bool(fold.state.counts[pair].min() >= MANY and gap < TIED * width)
 
 
-def _forecast(fold: Fold, problem: Problem) -> int | None:
+def _forecast(fold: Fold, problem: Problem, low: FloatArray, high: FloatArray) -> int | None:
     """An estimate of the pulls that remain: radii shrink like 1/sqrt(T), means stay as they are.
 
     Arm i is done when its radius is half its distance from the boundary, slack included.
@@ -94,7 +98,6 @@ def _forecast(fold: Fold, problem: Problem) -> int | None:
     if not isinstance(problem.decision, TopK):
         return None
     state = fold.state
-    low, high = intervals(state, fold.spec)
     last_in, first_out = _boundary(fold, problem.decision.k)
     gaps = np.where(
         state.high, state.means - state.means[first_out], state.means[last_in] - state.means

@@ -1,0 +1,41 @@
+"""The command line through its real entry point, in a process of its own."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+BESTK = str(Path(sys.executable).with_name("bestk"))
+
+
+def bestk(*args, **more):
+    return subprocess.run([BESTK, *args], capture_output=True, text=True, check=False, **more)
+
+
+def good(*args):
+    """What a run without complaints prints."""
+    done = bestk(*args)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+def start(*args):
+    """Start a run that can be interrupted."""
+    return subprocess.Popen(
+        [BESTK, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=_heed_interrupts,  # noqa: PLW1509 - no threads here
+    )  # fmt: skip
+
+
+def _heed_interrupts():
+    """Tests may run in the background of a shell, whose children ignore interrupts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def interrupt(process):
+    """Interrupt it; its last words on standard error."""
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    return err
