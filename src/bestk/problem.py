@@ -38,8 +38,8 @@ class Problem:
             object.__setattr__(self, "policy", default_policy(self.decision))
         self.configure(seed=0)
 
-    def configure(self, seed: int) -> Configured:
-        """The policy ready to run, its coins drawn from `seed`."""
+    def configure(self, seed: int, max_arms: int | None = None) -> Configured:
+        """The policy ready to run, its coins drawn from `seed`; `max_arms`: see `configure`."""
         return configure(
             self.policy or default_policy(self.decision),
             self.variant,
@@ -50,6 +50,7 @@ class Problem:
             rewards=self.rewards,
             seed=seed,
             maximize=self.maximize,
+            max_arms=max_arms,
         )
 
     def stepper(self, seed: int = 0) -> Stepper:

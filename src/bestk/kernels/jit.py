@@ -67,6 +67,7 @@ def _drop_old(current: Path) -> None:
 
 _CACHE = str(cache_directory())
 _CONFIG: Any = numba.config
+_TYPE_OF: Any = numba.typeof
 
 # Kernels allocate nothing, so arrays need no reference counts (_nrt), and a State is many arrays
 # wide, so that a call costs more than its work (forceinline): together 6 times as fast.
@@ -98,3 +99,15 @@ def kernel(function: F) -> F:
 def entry(function: F) -> F:
     """Like `kernel`, for a function whose callers gain nothing from inlining it."""
     return _compile(function, inline=False)
+
+
+def direct(function: F, *arguments: object) -> F:
+    """The machine code of a kernel for arguments of these types, not looked up at every call.
+
+    Looking up the types of a State costs several times as much as a decision. Whoever calls it must
+    keep to the types it was made for: they are not checked.
+    """
+    if not hasattr(function, "compile"):  # numba is switched off
+        return function
+    code: F = function.compile(tuple(_TYPE_OF(argument) for argument in arguments))
+    return code

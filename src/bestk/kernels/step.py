@@ -40,6 +40,7 @@ from bestk.kernels.types import (
     WITNESS_IN,
     WITNESS_OUT,
     Evidence,
+    FloatArray,
     IntArray,
     Spec,
     State,
@@ -218,6 +219,31 @@ def tell(state: State, spec: Spec, arm: int, reward: float) -> None:
         exchange.tell(state, spec, arm)
     else:
         lilucb.tell(state, spec, arm)
+
+
+@entry
+def tell_many(state: State, spec: Spec, arms: IntArray, rewards: FloatArray) -> None:
+    """Record observations one after the other; -1 in place of an arm is LUCB's next round."""
+    for j in range(arms.size):
+        if arms[j] >= 0:
+            tell(state, spec, arms[j], rewards[j])
+        elif state.clock[SEEN] == spec.n_arms:
+            next_round(state)
+
+
+@entry
+def rebuild(state: State, spec: Spec) -> None:
+    """Clocks and trees from the arms' statistics alone, where arms have come or gone."""
+    state.clock[TOTAL] = state.clock[SEEN] = state.clock[MOST] = 0
+    state.clock[FLOOR] = state.clock[NEXT] = 0
+    for i in range(spec.n_arms):
+        state.clock[TOTAL] += state.counts[i]
+        if state.counts[i] > 0:
+            state.clock[SEEN] += 1
+        if state.counts[i] > state.counts[state.clock[MOST]]:
+            state.clock[MOST] = i
+    if state.clock[SEEN] == spec.n_arms:
+        _build(state, spec)
 
 
 @entry

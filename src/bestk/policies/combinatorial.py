@@ -15,6 +15,7 @@ import numpy as np
 from bestk.decisions import DecisionClass
 from bestk.errors import InputError, OracleError
 from bestk.kernels import cpe, step
+from bestk.kernels.jit import direct
 from bestk.kernels.types import (
     ASKS,
     CPE,
@@ -60,6 +61,7 @@ class Stepper:
         self.state = configured.new_state()
         self.out = np.zeros(max(2, self.spec.n_arms), np.int64)
         self._python = is_python(self.spec)
+        self._ask = direct(step.ask, self.state, self.spec, self.out)
 
     def reset(self, run: int) -> None:
         """Forget all observations; `run` numbers the coins."""
@@ -68,10 +70,11 @@ class Stepper:
     def ask(self) -> list[int]:
         """The arms to sample next; empty to stop."""
         if not self._python:
-            n = step.ask(self.state, self.spec, self.out)
+            n = self._ask(self.state, self.spec, self.out)
         else:
             n = self.finish(step.ask_means(self.state, self.spec, self.out))
-        return [int(arm) for arm in self.out[:n]]
+        chosen: list[int] = self.out[:n].tolist()
+        return chosen
 
     def finish(self, begun: int) -> int:
         """The rest of an ask that `step.ask_means` began: how many arms are in `out`, 0 to stop."""

@@ -94,12 +94,39 @@ def _balanced(n_arms: int, k: int) -> bool:
     return k == 0 or BALANCE * min(k, n_arms - k) >= max(k, n_arms - k)
 
 
-def _theorem(policy: Policy, evidence: bool, family: int, hybrid: bool) -> str:
+def _check_open(
+    name: str, decision: DecisionClass, evidence: bool, values: Mapping[str, Any], max_arms: int
+) -> None:
+    """Refuse what Theorem 5 of docs/e-lucb.md does not cover."""
+    if not (isinstance(max_arms, Integral) and max_arms >= decision.n_arms):
+        raise InputError(
+            f"max_arms={max_arms} was refused: it must be a whole number, at least the"
+            f" {decision.n_arms} arms there are"
+        )
+    if not isinstance(decision, TopK):
+        raise InputError(
+            f"max_arms was refused: the class {decision.kind} names its arms; only where the K best"
+            " are wanted may arms come and go"
+        )
+    if not evidence:
+        raise InputError(
+            f"max_arms was refused: the bounds of {name} depend on how many arms there are; use"
+            " e-lucb, or bound=evidence where the policy has it"
+        )
+    if values.get("weights") is not None:
+        raise InputError("weights were refused: where arms come and go there is no hybrid stop")
+
+
+def _theorem(
+    policy: Policy, evidence: bool, family: int, hybrid: bool, max_arms: int | None
+) -> str:
     if not evidence:
         return policy.theorem
     number = 3 if family == t.EXCHANGE else 1
     if not hybrid:
         number = 4 if family in (t.CPE, t.CLUCB) else 2
+    if max_arms is not None:
+        number = 5
     return f"docs/e-lucb.md, Theorem {number}"
 
 
@@ -115,12 +142,14 @@ def configure(
     seed: int,
     maximize: bool = True,
     generalised: bool = False,
+    max_arms: int | None = None,
 ) -> Configured:
     """Check every setting and resolve it to kernel numbers; refuse what no theorem covers.
 
     With epsilon > 0 every answered arm is within epsilon of the K-th best; lil-clucb and clucb
     promise more, that the answer's *total* is within epsilon of the best total. `generalised` runs
-    Algorithm 3 on the K largest too, where Algorithm 2 makes the same decisions faster.
+    Algorithm 3 on the K largest too, where Algorithm 2 makes the same decisions faster. With
+    `max_arms` there may be other arms at another time, never more than that in all.
     """
     policy = find(name)
     _check(policy, decision, delta, epsilon)
@@ -138,7 +167,11 @@ def configure(
     shape = decision.structure if family == t.CPE else None
     eps = values.get("eps", 0.0)
     scale, lam, high, low, both = 1.0, 0.0, 1.0, 1.0, 0.0
-    if policy.radius == t.EVIDENCE:
+    if max_arms is not None:
+        _check_open(name, decision, evidence, values, max_arms)
+        high = low = lv.open_level(delta, max_arms)
+        lv.check_level(high)
+    elif policy.radius == t.EVIDENCE:
         if shape is not None and shape.rank is not None:
             family, k = t.EXCHANGE, shape.rank
             epsilon = epsilon / min(k, n_arms - k)  # of the total, over so many exchanges
@@ -172,7 +205,7 @@ def configure(
         variant=variant,
         params=values,
         guarantee=delta if proved else None,
-        theorem=_theorem(policy, evidence, family, both > 0.0) if proved else None,
+        theorem=_theorem(policy, evidence, family, both > 0.0, max_arms) if proved else None,
         spec=t.Spec(
             n_arms=n_arms,
             k=k,
@@ -201,6 +234,8 @@ def configure(
         ),
         table=shape.table if shape else None,
         evidence=(
-            policy_evidence(rewards, maximize, _balanced(n_arms, k)) if evidence else t.NO_EVIDENCE
+            policy_evidence(rewards, maximize, _balanced(max_arms or n_arms, k))
+            if evidence
+            else t.NO_EVIDENCE
         ),
     )

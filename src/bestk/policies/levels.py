@@ -61,6 +61,11 @@ def hybrid_levels(
     return nu * w2 / (n_arms - k), nu * w1 / k, nu * w3 / (k * (n_arms - k))
 
 
+def open_level(nu: float, max_arms: int) -> float:
+    """Of every bound where arms come and go: two sides of each arm there can ever be."""
+    return nu / (2 * max_arms)
+
+
 def check_level(level: float) -> None:
     """Refuse what logarithms of doubles cannot hold."""
     if level < LEAST_LEVEL:

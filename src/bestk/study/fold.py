@@ -2,24 +2,33 @@
 
 Time never acts here: a lapsed lease counts once `expired` is in the log. Of two answers to one pull
 the first in log order counts, which is how processes agree without talking to each other.
+
+Arms are numbered in the order in which they came. The policy knows the present ones alone, a row
+each: in a closed study row i is arm i; where arms come and go the rows are laid anew.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bestk.decisions import DecisionClass
+from bestk.errors import StorageError
 from bestk.kernels import step
+from bestk.kernels.jit import direct
 from bestk.kernels.types import ASKS, LUCB_ROUNDS, ROUND, SEEN, State
-from bestk.policies import Configured
 from bestk.policies.combinatorial import Stepper
 from bestk.storage import events as ev
 from bestk.storage.events import Event
+from bestk.study.specification import Specification, read_label
+
+CHUNK = 100_000  # observations handed to the kernel at a time
+SHARED = ("radii", "table", "evidence")  # parts of a State that depend on nothing told
+OF_ARMS = ("counts", "sums", "means", "spread", "levels")  # an arm's statistics, by row
+NEW_ROUND = -1  # in place of an arm
 
 
 @dataclass(slots=True)
@@ -35,77 +44,196 @@ class Open:
 class Fold:
     """Everything that follows from a study's log."""
 
-    def __init__(self, decision: DecisionClass, configured: Configured) -> None:
-        self.configured = configured
-        self.spec = configured.spec
-        self.stepper = Stepper(decision, configured)
-        self.stepper.reset(0)
-        self.state: State = self.stepper.state
+    def __init__(self, specification: Specification) -> None:
+        self.specification = specification
         self.seen = 0  # events folded
+        self.told = 0  # observations that count
         self.rounds = 0  # asks of the policy
+        self.handed = 0  # pulls so far
         self.waiting: list[int] = []  # arms of the present round that are yet to be handed out
         self.open: dict[str, Open] = {}
-        self.answers: dict[str, float] = {}  # of pulls, and of observations by their id
-        self.handed = 0  # pulls so far
-        self.failed = np.zeros(self.spec.n_arms, np.int64)
-        self.sums = np.zeros(self.spec.n_arms)  # of rewards as they were told
+        self.answers: dict[str, float] = {}  # to pulls
+        self.observed: dict[str, float] = {}  # elsewhere, by the user's id
         self.stopped: list[int] | None = None  # the certified answer
+        self.all_labels: list[Hashable] = list(specification.labels)
+        self.newcomers: dict[int, Hashable] = {}  # labels that only this process can hold
+        self.sums = [0.0] * len(self.all_labels)  # of rewards as they were told
+        self.failed = [0] * len(self.all_labels)
+        self.given_up = [0] * len(self.all_labels)  # pulls forgotten or expired
+        self._shelf: dict[int, dict[str, Any]] = {}  # statistics of withdrawn arms
+        self._lay(list(range(len(self.all_labels))))
+        step.reset(self.state, 0)
+
+    def _lay(self, arms: list[int]) -> None:
+        """A state with a row for each of these arms."""
+        self.arms = arms
+        self.rows = {arm: row for row, arm in enumerate(arms)}
+        decision, self.configured = self.specification.configure(len(arms))
+        self.spec = self.configured.spec
+        self.stepper = Stepper(decision, self.configured)
+        self.state: State = self.stepper.state
+        self.pending = np.zeros(len(arms), np.int64)  # open pulls
+        self._shadow: State | None = None
+        self._tell = direct(step.tell, self.state, self.spec, 0, 0.0)
+
+    @property
+    def labels(self) -> list[Hashable]:
+        """Of the present arms, by row."""
+        return [self.all_labels[arm] for arm in self.arms]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every arm has been observed."""
+        return bool(self.state.clock[SEEN] == self.spec.n_arms)
+
+    # --- folding ----------------------------------------------------------------------------------
 
     def apply(self, events: Iterable[Event]) -> None:
         """Go on from where the fold stands."""
+        rows: list[int] = []
+        rewards: list[float] = []
         for event in events:
-            self.seen += 1
-            kind = event.kind
+            kind, key, arm, reward, data, at = event
             if kind == ev.TOLD:
-                pull = self.open.pop(event.key, None)
+                pull = self.open.pop(key, None)
                 if pull is not None:  # otherwise a second answer, or one to a pull given up
-                    self.answers[event.key] = event.reward
-                    self._tell(pull.arm, event.reward)
+                    self.answers[key] = reward
+                    row = self.rows[pull.arm]
+                    self.pending[row] -= 1
+                    self.sums[pull.arm] += reward
+                    rows.append(row)
+                    rewards.append(reward)
             elif kind == ev.ASKED:
-                self._ask(event)
+                if data:  # the first pull of a round
+                    self.rounds += 1
+                    self.waiting = [int(other) for other in data[1:].split(",")] if data[1:] else []
+                    if self.spec.radius == LUCB_ROUNDS:
+                        rows.append(NEW_ROUND)
+                        rewards.append(0.0)
+                elif self.waiting:
+                    self.waiting.pop(0)
+                if arm in self.rows:  # otherwise withdrawn by another process at that moment
+                    self.open[key] = Open(arm, self.handed, at)
+                    self.pending[self.rows[arm]] += 1
+                    if self._shadow is not None:
+                        self._count(self._shadow, self.rows[arm])
+                self.handed += 1
             elif kind == ev.OBSERVED:
-                if event.key not in self.answers:
-                    self.answers[event.key] = event.reward
-                    self._tell(event.arm, event.reward)
-            elif kind in (ev.FORGOTTEN, ev.EXPIRED):
-                self.open.pop(event.key, None)
-            elif kind == ev.FAILED:
-                if event.key in self.open:
-                    pull = self.open[event.key]
-                    pull.failures += 1
-                    self.failed[pull.arm] += 1
-            elif kind == ev.STOPPED and self.stopped is None:
-                self.stopped = json.loads(event.data)
+                if key not in self.observed and arm in self.rows:
+                    self.observed[key] = reward
+                    self.sums[arm] += reward
+                    rows.append(self.rows[arm])
+                    rewards.append(reward)
+            else:
+                self._observe(rows, rewards)
+                rows, rewards = [], []
+                self._rare(event)
+            self.seen += 1
+            if len(rows) >= CHUNK:
+                self._observe(rows, rewards)
+                rows, rewards = [], []
+        self._observe(rows, rewards)
 
-    def _tell(self, arm: int, reward: float) -> None:
-        self.sums[arm] += reward
-        step.tell(self.state, self.spec, arm, self.spec.sign * reward)
+    def _observe(self, rows: list[int], rewards: list[float]) -> None:
+        """Tell the policy; rewards as they were told."""
+        if not rows:
+            return
+        self._shadow = None
+        sign = self.spec.sign
+        if len(rows) == 1 and rows[0] >= 0:
+            self.told += 1
+            self._tell(self.state, self.spec, rows[0], sign * rewards[0])
+            return
+        arms = np.array(rows, np.int64)
+        self.told += int((arms >= 0).sum())
+        step.tell_many(self.state, self.spec, arms, sign * np.array(rewards))
 
-    def _ask(self, event: Event) -> None:
-        if event.data:  # the first pull of a round
-            self.rounds += 1
-            self.state.clock[ASKS] = self.rounds
-            whole = self.state.clock[SEEN] == self.spec.n_arms
-            if self.spec.radius == LUCB_ROUNDS and whole:
-                step.next_round(self.state)
-            self.waiting = json.loads(event.data)[1:]
-        elif self.waiting:
-            self.waiting.pop(0)
-        self.open[event.key] = Open(event.arm, self.handed, event.at)
-        self.handed += 1
+    def _rare(self, event: Event) -> None:
+        kind, key, arm, _, data, _ = event
+        if kind in (ev.FORGOTTEN, ev.EXPIRED):
+            self._drop(key)
+        elif kind == ev.FAILED:
+            if key in self.open:
+                pull = self.open[key]
+                pull.failures += 1
+                self.failed[pull.arm] += 1
+        elif kind == ev.STOPPED:
+            if self.stopped is None:
+                self.stopped = json.loads(data)
+        elif kind == ev.ARM_ADDED:
+            self._admit(arm, read_label(json.loads(data)) if data else self.newcomers.pop(arm))
+        elif kind == ev.ARM_WITHDRAWN:
+            self._withdraw(arm)
+        elif kind != ev.CREATED:
+            raise StorageError(f"event {self.seen} was refused: kind {kind} is of a newer bestk")
+
+    def _drop(self, key: str) -> None:
+        pull = self.open.pop(key, None)
+        if pull is not None:
+            self._shadow = None
+            self.given_up[pull.arm] += 1
+            self.pending[self.rows[pull.arm]] -= 1
+
+    # --- arms that come and go --------------------------------------------------------------------
+
+    def _admit(self, arm: int, label: Hashable) -> None:
+        if arm in self.rows or arm > len(self.all_labels):
+            return  # another process was quicker
+        if arm == len(self.all_labels):
+            if label in self.all_labels:
+                return
+            self.all_labels.append(label)
+            self.sums.append(0.0)
+            self.failed.append(0)
+            self.given_up.append(0)
+        self._change([*self.arms, arm])
+
+    def _withdraw(self, arm: int) -> None:
+        if arm in self.rows and len(self.arms) > self.spec.k + 1:
+            for key in [key for key, pull in self.open.items() if pull.arm == arm]:
+                self._drop(key)
+            self._change([other for other in self.arms if other != arm])
+
+    def _change(self, arms: list[int]) -> None:
+        """Other arms from now on; every arm keeps its statistics, and a stop must be found anew."""
+        before, run, asks = self.state, self.rows, self.rounds
+        for arm, row in run.items():
+            self._shelf[arm] = {name: getattr(before, name)[row].copy() for name in self._kept()}
+        self._lay(arms)
+        step.reset(self.state, 0)
+        for arm in arms:
+            for name, value in self._shelf.pop(arm, {}).items():
+                getattr(self.state, name)[self.rows[arm]] = value
+        self.state.clock[ASKS] = asks
+        step.rebuild(self.state, self.spec)
+        for pull in self.open.values():
+            self.pending[self.rows[pull.arm]] += 1
+        self.waiting = [arm for arm in self.waiting if arm in self.rows]
+        self.stopped = None
+
+    def _kept(self) -> list[str]:
+        """The statistics that this policy has a row of for every arm."""
+        n = self.spec.n_arms
+        return [name for name in OF_ARMS if len(getattr(self.state, name)) == n]
 
     # --- planning: never changes what the fold says -----------------------------------------------
 
     def plan(self) -> list[int]:
         """The arms of the next round; empty when the rule says stop, on told values alone."""
-        state, spec = self.state, self.spec
-        if state.clock[SEEN] < spec.n_arms:
+        if not self.is_whole:
             return [self._least()]
-        arms = self._asked(state)
-        if not arms or not self.open:
-            return arms
-        shadow = self._shadow()
-        return self._asked(shadow) or [self._least()]
+        rows = self._asked(self.state)
+        if rows and self.open:
+            if self._shadow is None:
+                self._shadow = self._shadowed()
+            rows = self._asked(self._shadow)
+            if not rows:
+                return [self._least()]
+        return [self.arms[row] for row in rows]
+
+    def answer(self) -> list[int]:
+        """The arms of the present answer."""
+        return [self.arms[row] for row in self.stepper.answer()]
 
     def _asked(self, state: State) -> list[int]:
         """What the policy wants in a state; its clocks are put back."""
@@ -119,25 +247,19 @@ class Fold:
             self.stepper.state = self.state
             clock[ASKS], clock[ROUND] = self.rounds, before
 
-    def _shadow(self) -> State:
+    def _shadowed(self) -> State:
         """The state as if every open pull had come back with its arm's mean."""
-        shadow = copy_state(self.state)
+        fields = self.state._asdict()
+        for name in fields.keys() - SHARED:
+            fields[name] = fields[name].copy()
+        shadow = State(**fields)
         for pull in self.open.values():
-            step.tell(shadow, self.spec, pull.arm, self.state.means[pull.arm])
+            self._count(shadow, self.rows[pull.arm])
         return shadow
+
+    def _count(self, shadow: State, row: int) -> None:
+        self._tell(shadow, self.spec, row, float(self.state.means[row]))
 
     def _least(self) -> int:
         """The arm with the fewest samples, told and open; the first of several."""
-        counts = self.state.counts.copy()
-        for pull in self.open.values():
-            counts[pull.arm] += 1
-        return int(np.argmin(counts))
-
-
-def copy_state(state: State) -> State:
-    """A state of its own; tables that depend on nothing told are shared."""
-    shared = ("radii", "table", "evidence")
-    fields: dict[str, Any] = {
-        name: value if name in shared else value.copy() for name, value in state._asdict().items()
-    }
-    return State(**fields)
+        return self.arms[int(np.argmin(self.state.counts + self.pending))]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bestk.decisions import DecisionClass, TopK
 from bestk.decisions.labels import label, thaw
 from bestk.errors import InputError, StorageError
+from bestk.policies import Configured
 from bestk.problem import Problem
 
 FORMAT = 1  # of the specification; a newer one is refused
@@ -17,12 +18,23 @@ FORMAT = 1  # of the specification; a newer one is refused
 
 @dataclass(frozen=True)
 class Specification:
-    """Labels, problem, seed and lease of a study."""
+    """Labels, problem, seed and lease of a study; `max_arms` where arms may come and go.
+
+    The labels and the decision class are those it was begun with.
+    """
 
     labels: tuple[Hashable, ...]
     problem: Problem
     seed: int
     lease: float | None = None
+    max_arms: int | None = None
+
+    def configure(self, n_arms: int) -> tuple[DecisionClass, Configured]:
+        """What may be answered, and the policy, while there are so many arms."""
+        problem = self.problem
+        if isinstance(problem.decision, TopK) and n_arms != problem.decision.n_arms:
+            problem = replace(problem, decision=TopK(n_arms, problem.decision.k))
+        return problem.decision, problem.configure(self.seed, self.max_arms)
 
     def to_json(self) -> str:
         """What the log holds; refuses labels that a file cannot hold."""
@@ -33,6 +45,7 @@ class Specification:
                 "problem": self.problem.to_dict(),
                 "seed": self.seed,
                 "lease": self.lease,
+                "max_arms": self.max_arms,
             }
         )
 
@@ -47,10 +60,11 @@ class Specification:
                     f" {data['format']}, this one reads {FORMAT})"
                 )
             return cls(
-                tuple(_frozen(name) for name in data["arms"]),
+                tuple(read_label(name) for name in data["arms"]),
                 Problem.from_dict(data["problem"]),
                 data["seed"],
                 data["lease"],
+                data.get("max_arms"),
             )
         except (KeyError, TypeError, json.JSONDecodeError) as error:
             raise StorageError(f"the study's specification cannot be read: {error!r}") from error
@@ -63,6 +77,7 @@ class Specification:
         settings: Mapping[str, Any],
         seed: int | None,
         lease: float | None,
+        max_arms: int | None,
     ) -> None:
         """Refuse to go on with other arms or another problem than the study was begun with."""
         if labels is not None and self.labels != labels:
@@ -76,9 +91,10 @@ class Specification:
             "decision": self.problem.decision.to_dict(),
             "seed": self.seed,
             "lease": self.lease,
+            "max_arms": self.max_arms,
         }
         given = dict(settings)
-        given |= {"k": k, "seed": seed, "lease": lease}
+        given |= {"k": k, "seed": seed, "lease": lease, "max_arms": max_arms}
         given["decision"] = None if decision is None else decision.to_dict()
         for key, value in given.items():
             if value is not None and value != own[key]:
@@ -95,6 +111,7 @@ def specify(
     settings: Mapping[str, Any],
     seed: int,
     lease: float | None,
+    max_arms: int | None,
 ) -> Specification:
     """Check what the user gave."""
     if (k is None) == (decision is None):
@@ -117,8 +134,11 @@ def specify(
         )
     if lease is not None and not lease > 0:
         raise InputError(f"lease={lease} was refused: it must be a positive number of seconds")
-    return Specification(labels, Problem(decision, **settings), seed, lease)
+    made = Specification(labels, Problem(decision, **settings), seed, lease, max_arms)
+    made.configure(len(labels))  # refuses what cannot be an open study
+    return made
 
 
-def _frozen(name: Any) -> Hashable:
-    return tuple(_frozen(part) for part in name) if isinstance(name, list) else name
+def read_label(name: Any) -> Hashable:
+    """A label as it was before JSON made lists of its tuples."""
+    return tuple(read_label(part) for part in name) if isinstance(name, list) else name

@@ -17,8 +17,9 @@ from itertools import islice
 from typing import Any
 
 from bestk.decisions import DecisionClass
+from bestk.decisions.labels import label, thaw
 from bestk.errors import InputError, PullError
-from bestk.kernels.types import LIL_UCB, TOTAL
+from bestk.kernels.types import LIL_UCB
 from bestk.rewards import Bounded, Gaussian, Rewards, SubGaussian
 from bestk.storage import MemoryStorage, SQLiteStorage, Storage
 from bestk.storage import events as ev
@@ -41,10 +42,6 @@ class Pull:
     index: int
 
 
-def _key(pull: Pull | str) -> str:
-    return pull.id if isinstance(pull, Pull) else pull
-
-
 class Study:
     """Find the best arms from observations as they come, crash-safe and shareable.
 
@@ -54,6 +51,10 @@ class Study:
     that is in the storage already is opened: what is given must then agree with it. Pulls that
     were open are handed out again first, with the same ids, except those with a `lease` (seconds)
     that still runs. All methods may be called from several threads.
+
+    With `max_arms` arms may be added and withdrawn at any time, up to so many in all; the guarantee
+    stays, at a price: every bound then has level delta / (2 max_arms), and the product of two sides
+    is not used (docs/e-lucb.md, Theorem 5).
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Study:
         durability: str = "process",
         seed: int | None = None,
         lease: float | None = None,
+        max_arms: int | None = None,
     ) -> None:
         self.name = name
         self._lock = threading.RLock()
@@ -97,16 +99,15 @@ class Study:
         labels = None if arms is None else tuple(arms)
         if first is None:
             chosen = secrets.randbits(48) if seed is None else seed
-            begun = specify(labels, k, decision, {**DEFAULTS, **settings}, chosen, lease)
+            begun = specify(labels, k, decision, {**DEFAULTS, **settings}, chosen, lease, max_arms)
             text = "" if self._alone else begun.to_json()
             storage.append(name, [Event(ev.CREATED, data=text, at=time.time())])
             first = next(storage.read(name))  # another process may have been quicker
         self.specification = Specification.from_json(first.data) if first.data else begun
-        self.specification.check_given(labels, k, decision, settings, seed, lease)
-        self.arms = self.specification.labels
+        self.specification.check_given(labels, k, decision, settings, seed, lease, max_arms)
         self.problem = self.specification.problem
-        self._number = {label: i for i, label in enumerate(self.arms)}
-        self._fold = Fold(self.problem.decision, self.problem.configure(self.specification.seed))
+        self._fold = Fold(self.specification)
+        self._numbers: dict[Hashable, int] = {}
         self._token, self._asked, self._started = secrets.token_hex(4), 0, time.monotonic()
         self._sync()
         self._again = [] if self.specification.lease else list(self._fold.open)
@@ -162,25 +163,32 @@ class Study:
                     if key in fold.open:
                         pulls.append(self._pull(key))
                     continue
-                data = ""
-                if fold.waiting:
-                    arm = fold.waiting[0]
-                else:
-                    round_ = fold.plan()
-                    if not round_:
-                        answer = json.dumps(fold.stepper.answer())
-                        self._append([Event(ev.STOPPED, data=answer, at=time.time())])
+                if fold.spec.family == LIL_UCB and fold.open:
+                    if pulls:
                         break
-                    arm, data = round_[0], json.dumps(round_)
+                    raise InputError(
+                        f"the ask was refused: pull {next(iter(fold.open))} is open, and lil-ucb is"
+                        " what its theorem says only if it samples one arm after the other"
+                    )
+                if fold.waiting:
+                    arm, data = fold.waiting[0], ""
+                else:
+                    arms = fold.plan()
+                    if not arms:
+                        answer = json.dumps(fold.answer())
+                        self._append([Event(ev.STOPPED, data=answer, at=time.time())])
+                        continue  # unless an arm came at that moment
+                    arm, data = arms[0], "+" + ",".join(map(str, arms[1:]))
                 self._asked += 1
                 key = f"{self._token}-{self._asked}"
                 self._append([Event(ev.ASKED, key, arm, 0.0, data, time.time())])
-                pulls.append(self._pull(key))
+                if key in fold.open:
+                    pulls.append(self._pull(key))
         return pulls
 
     def _pull(self, key: str) -> Pull:
         pull = self._fold.open[key]
-        return Pull(key, self.arms[pull.arm], pull.index)
+        return Pull(key, self._fold.all_labels[pull.arm], pull.index)
 
     def tell(self, pull: Pull | str, reward: float) -> None:
         """Record the reward of a pull, exactly once; durable on return.
@@ -193,18 +201,20 @@ class Study:
     def tell_many(self, answers: Iterable[tuple[Pull | str, float]]) -> None:
         """Several answers at once, all or none: much faster where storage is a file."""
         with self._lock:
-            self._sync()
+            fold = self._fold
             fresh: dict[str, float] = {}
             for pull, reward in answers:
-                key = _key(pull)
-                before = fresh.get(key, self._fold.answers.get(key))
-                if before is not None and before == reward:
-                    continue
+                key = pull.id if isinstance(pull, Pull) else pull
+                if key not in fold.open:
+                    self._sync()  # another process may have asked
+                before = fresh.get(key, fold.answers.get(key))
                 if before is not None:
+                    if before == reward:
+                        continue
                     raise PullError(
                         f"a second answer to pull {key} was refused: it was {before}, now {reward}"
                     )
-                if key not in self._fold.open:
+                if key not in fold.open:
                     raise PullError(
                         f"pull {key} was refused: it was given up, its lease ran out, or nobody"
                         " asked for it"
@@ -216,14 +226,13 @@ class Study:
             now = time.time()
             self._append([Event(ev.TOLD, key, -1, x, "", now) for key, x in fresh.items()])
             for key, reward in fresh.items():
-                if self._fold.answers.get(key) != reward:  # another process was first
+                if fold.answers.get(key) != reward:  # another process was first
                     raise PullError(f"the answer to pull {key} was refused: it has another by now")
 
     def fail(self, pull: Pull | str, why: str = "") -> int:
         """Record that a pull came to nothing; it stays open. Returns how often it has failed."""
-        key = _key(pull)
         with self._lock:
-            self._require_open(key)
+            key = self._require_open(pull)
             self._append([Event(ev.FAILED, key, data=why, at=time.time())])
             return self._fold.open[key].failures if key in self._fold.open else 0
 
@@ -232,15 +241,15 @@ class Study:
 
         Harmless only if what is given up does not depend on the reward.
         """
-        key = _key(pull)
         with self._lock:
-            self._require_open(key)
-            self._append([Event(ev.FORGOTTEN, key, at=time.time())])
+            self._append([Event(ev.FORGOTTEN, self._require_open(pull), at=time.time())])
 
-    def _require_open(self, key: str) -> None:
+    def _require_open(self, pull: Pull | str) -> str:
+        key = pull.id if isinstance(pull, Pull) else pull
         self._sync()
         if key not in self._fold.open:
             raise PullError(f"pull {key} was refused: it is not open")
+        return key
 
     def add(self, arm: Hashable, reward: float, id: str) -> None:
         """Record an observation made elsewhere, once for each id; again it changes nothing."""
@@ -252,18 +261,79 @@ class Study:
                 )
             if not isinstance(id, str):
                 raise InputError(f"id {id!r} was refused: it must be a text")
-            if arm not in self._number:
-                raise InputError(f"arm {arm!r} was refused: the study has no such arm")
+            number = self._present(arm)
             self._validate(reward)
-            self._sync()
-            known = self._fold.answers.get(id)
-            if known is not None and known != reward:
-                raise PullError(f"observation {id} was refused: it was {known}, now {reward}")
+            known = self._fold.observed.get(id)
             if known is None:
-                event = Event(ev.OBSERVED, id, self._number[arm], float(reward), "", time.time())
+                event = Event(ev.OBSERVED, id, number, float(reward), "", time.time())
                 self._append([event])
+                known = self._fold.observed.get(id)
+            if known != reward:
+                raise PullError(f"observation {id} was refused: it was {known}, now {reward}")
+
+    def _present(self, arm: Hashable) -> int:
+        """The number of an arm that is in the study."""
+        self._sync()
+        fold = self._fold
+        number = self._numbers.get(arm)
+        if number is None and len(self._numbers) < len(fold.all_labels):
+            self._numbers = {label: i for i, label in enumerate(fold.all_labels)}
+            number = self._numbers.get(arm)
+        if number is None or number not in fold.rows:
+            raise InputError(f"arm {arm!r} was refused: the study has no such arm")
+        return number
+
+    # --- arms that come and go --------------------------------------------------------------------
+
+    def add_arm(self, arm: Hashable) -> None:
+        """Let an arm join, or one that was withdrawn come back with what is known of it."""
+        with self._lock:
+            fold, most = self._fold, self._require_max_arms(arm)
+            named = label(arm, "arm")
+            self._sync()
+            number = len(fold.all_labels)
+            if named in fold.all_labels:
+                number = fold.all_labels.index(named)
+            if number in fold.rows:
+                raise InputError(f"arm {arm!r} was refused: it is in the study already")
+            if number >= most:
+                raise InputError(
+                    f"arm {arm!r} was refused: the study was begun with max_arms={most}, and so"
+                    " many there have been"
+                )
+            data = "" if self._alone else json.dumps(thaw(named))
+            if self._alone:
+                fold.newcomers[number] = named
+            self._append([Event(ev.ARM_ADDED, "", number, 0.0, data, time.time())])
+
+    def withdraw_arm(self, arm: Hashable) -> None:
+        """Take an arm out: it is asked for no more, and its open pulls are given up."""
+        with self._lock:
+            self._require_max_arms(arm)
+            number = self._present(arm)
+            fold = self._fold
+            if len(fold.arms) <= fold.spec.k + 1:
+                raise InputError(
+                    f"withdrawing {arm!r} was refused: of {len(fold.arms)} arms, of which"
+                    f" {fold.spec.k} are wanted, none can be spared"
+                )
+            self._append([Event(ev.ARM_WITHDRAWN, "", number, at=time.time())])
+
+    def _require_max_arms(self, arm: Hashable) -> int:
+        most = self.specification.max_arms
+        if most is None:
+            raise InputError(
+                f"changing the arms was refused ({arm!r}): the study is closed, its levels were"
+                " split over the arms it was begun with; a study made with max_arms=M may change"
+            )
+        return most
 
     # --- reading ----------------------------------------------------------------------------------
+
+    @property
+    def arms(self) -> tuple[Hashable, ...]:
+        """The arms that compete."""
+        return tuple(self._fold.labels)
 
     @property
     def open(self) -> list[Pull]:
@@ -291,7 +361,7 @@ class Study:
     @property
     def samples(self) -> int:
         """Observations so far."""
-        return int(self._fold.state.clock[TOTAL])
+        return self._fold.told
 
     @property
     def seconds(self) -> float:

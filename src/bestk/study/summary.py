@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 
 from bestk.decisions import TopK
-from bestk.kernels.types import SEEN, FloatArray
+from bestk.kernels.types import FloatArray
 from bestk.problem import Problem
 from bestk.study.fold import Fold
 from bestk.study.intervals import intervals, verdicts
@@ -22,19 +22,20 @@ def summarise(
     name: str, specification: Specification, fold: Fold, seconds: float, ended: Stopped | None
 ) -> Result:
     """What the log says, in the user's own units."""
-    labels, problem, spec = specification.labels, specification.problem, fold.spec
-    state, configured = fold.state, fold.configured
+    labels, problem, spec = fold.labels, specification.problem, fold.spec
+    state, configured, decision = fold.state, fold.configured, fold.stepper.decision
     low, high = intervals(state, spec)
-    whole = bool(state.clock[SEEN] == spec.n_arms)
-    answer = fold.stopped
-    certified = answer is not None and configured.guarantee is not None
-    if answer is None:
-        answer = fold.stepper.answer() if whole else []
-    chosen = set(answer)
-    statuses = _statuses(chosen, certified, low, high, problem.decision)
+    whole = fold.is_whole
+    certified = fold.stopped is not None and configured.guarantee is not None
+    answer: list[int] = []  # rows
+    if fold.stopped is not None:
+        answer = [fold.rows[arm] for arm in fold.stopped]
+    elif whole:
+        answer = fold.stepper.answer()
+    statuses = _statuses(set(answer), certified, low, high, decision)
     shown = (low, high) if spec.sign > 0 else (-high, -low)
     with np.errstate(invalid="ignore"):
-        means = fold.sums / state.counts
+        means = np.array([fold.sums[arm] for arm in fold.arms]) / state.counts
     arms = tuple(
         ArmResult(
             labels[i],
@@ -42,7 +43,7 @@ def summarise(
             _finite(shown[0][i]),
             _finite(shown[1][i]),
             int(state.counts[i]),
-            int(fold.failed[i]),
+            fold.failed[fold.arms[i]],
             statuses[i],
         )
         for i in range(spec.n_arms)
@@ -58,7 +59,7 @@ def summarise(
         certified=certified,
         error_bound=configured.guarantee if certified else None,
         theorem=configured.theorem if certified else None,
-        samples=int(state.counts.sum()),
+        samples=fold.told,
         seconds=seconds,
         stopped="rule" if fold.stopped is not None else ended,
         tied=whole and _is_tied(fold, problem, low, high),
