@@ -144,7 +144,8 @@ def test_log_e_and_bounds_are_those_of_plain_formulas(family):
                 for alpha in (0.3, 0.01, 1e-5):
                     found = ev.bound(e, side, *stats, 0, -np.log(alpha), np.nan)
                     wanted = naive.bound(slow, side, seen, alpha)
-                    assert found == pytest.approx(wanted, rel=1e-8, abs=1e-8)
+                    near = 1e-6 if e.family == ev.BETTING else 1e-8  # bets: the step of the grid
+                    assert found == pytest.approx(wanted, rel=near, abs=near)
                     assert side * found <= side * wanted + 1e-9  # never too narrow
 
 

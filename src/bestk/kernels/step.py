@@ -190,13 +190,19 @@ def _count(state: State, spec: Spec, arm: int, reward: float) -> float:
 
 
 @kernel
-def tell(state: State, spec: Spec, arm: int, reward: float) -> None:
-    """Record one observation."""
+def _record(state: State, spec: Spec, arm: int, reward: float) -> None:
+    """One more observation in an arm's statistics."""
     if spec.radius == EVIDENCE and state.evidence.family != NORMAL:
         reward = _count(state, spec, arm, reward)
     state.counts[arm] += 1
     state.sums[arm] += reward
     state.means[arm] = state.sums[arm] / state.counts[arm]
+
+
+@kernel
+def tell(state: State, spec: Spec, arm: int, reward: float) -> None:
+    """Record one observation."""
+    _record(state, spec, arm, reward)
     state.clock[TOTAL] += 1
     most = state.clock[MOST]
     lead = state.counts[arm] - state.counts[most]
@@ -222,16 +228,6 @@ def tell(state: State, spec: Spec, arm: int, reward: float) -> None:
 
 
 @entry
-def tell_many(state: State, spec: Spec, arms: IntArray, rewards: FloatArray) -> None:
-    """Record observations one after the other; -1 in place of an arm is LUCB's next round."""
-    for j in range(arms.size):
-        if arms[j] >= 0:
-            tell(state, spec, arms[j], rewards[j])
-        elif state.clock[SEEN] == spec.n_arms:
-            next_round(state)
-
-
-@entry
 def rebuild(state: State, spec: Spec) -> None:
     """Clocks and trees from the arms' statistics alone, where arms have come or gone."""
     state.clock[TOTAL] = state.clock[SEEN] = state.clock[MOST] = 0
@@ -244,6 +240,25 @@ def rebuild(state: State, spec: Spec) -> None:
             state.clock[MOST] = i
     if state.clock[SEEN] == spec.n_arms:
         _build(state, spec)
+
+
+@entry
+def tell_many(state: State, spec: Spec, arms: IntArray, rewards: FloatArray) -> None:
+    """Record observations one after the other; -1 in place of an arm is LUCB's next round.
+
+    Bounds by bets are dear and depend on the statistics alone: of many, only the last are computed.
+    """
+    last_only = state.evidence.family == BETTING and spec.radius == EVIDENCE
+    if last_only and arms.size >= spec.n_arms:
+        for j in range(arms.size):
+            _record(state, spec, arms[j], rewards[j])
+        rebuild(state, spec)
+        return
+    for j in range(arms.size):
+        if arms[j] >= 0:
+            tell(state, spec, arms[j], rewards[j])
+        elif state.clock[SEEN] == spec.n_arms:
+            next_round(state)
 
 
 @entry

@@ -107,7 +107,7 @@ class State(NamedTuple):
     """Everything a policy knows, one row an arm, plus index trees.
 
     It depends on what was told and how often was asked. The order of observations shows in the last
-    bits of sums and of inverted bounds alone.
+    bits of sums, and of bounds by coins (BETA) and by variance (BERNSTEIN).
     """
 
     counts: IntArray  # T_i

@@ -1,0 +1,238 @@
+"""Studies in which arms come and go, and logs told in one piece."""
+
+import json
+
+import numpy as np
+import pytest
+
+import bestk
+from bestk.errors import InputError, PullError
+from bestk.kernels import step
+from bestk.problem import Problem
+from bestk.study import Study
+from bestk.study.fold import Fold
+
+WORTH = {"a": 0.2, "b": 0.9, "c": 0.5, "d": 0.35, "e": 0.95, "f": 0.1}
+FAMILIES = [bestk.Bernoulli(), bestk.Bounded(), bestk.Ratings((0, 0.5, 1)), bestk.Gaussian(0.5)]
+
+
+class Raters:
+    """Rewards that depend on the arm and the number of its pull."""
+
+    def __init__(self, rewards):
+        self.rewards, self.given = rewards, {}
+
+    def __call__(self, arm):
+        n = self.given[arm] = self.given.get(arm, 0) + 1
+        dice = np.random.default_rng([ord(arm), n])
+        if isinstance(self.rewards, bestk.Gaussian):
+            return dice.normal(WORTH[arm], 0.5)
+        if isinstance(self.rewards, bestk.Ratings):
+            return (int(dice.random() < WORTH[arm]) + int(dice.random() < WORTH[arm])) / 2
+        if isinstance(self.rewards, bestk.Bernoulli):
+            return int(dice.random() < WORTH[arm])
+        return min(1.0, max(0.0, dice.normal(WORTH[arm], 0.1)))
+
+
+def go(study, raters, pulls=None):
+    asked = []
+    while (pulls is None or len(asked) < pulls) and (given := study.ask()):
+        asked.append(given[0].arm)
+        study.tell(given[0], raters(given[0].arm))
+    return asked
+
+
+@pytest.mark.parametrize("rewards", FAMILIES, ids=lambda rewards: rewards.name)
+def test_arms_come_and_go_and_the_answer_is_of_those_that_are_there(tmp_path, rewards):
+    file = tmp_path / "s.db"
+    study = Study("s", "abcd", k=1, rewards=rewards, max_arms=6, seed=3, storage=file)
+    raters = Raters(rewards)
+    go(study, raters, 30)
+    study.add_arm("f")
+    go(study, raters, 10)
+    go(study, raters)
+    assert study.result.top == ("b",)
+    assert (study.result.certified, study.result.error_bound) == (True, 0.05)
+    assert study.result.theorem == "docs/e-lucb.md, Theorem 5"
+
+    study.add_arm("e")  # better than all so far: what was certain is open again
+    assert (study.result.certified, study.ask(1) != []) == (False, True)
+    go(study, raters)
+    assert study.result.top == ("e",)
+    before = study.result.samples
+    study.withdraw_arm("e")
+    assert study.result.samples == before
+    assert {arm.label for arm in study.result.arms} == set("abcdf")
+    assert go(study, raters) == []  # enough is known of the others already
+    assert (study.result.top, study.result.certified) == (("b",), True)
+
+    again = Study("s", storage=file)
+    assert again.result.to_dict() | {"seconds": 0} == study.result.to_dict() | {"seconds": 0}
+    assert again.arms == study.arms
+
+
+def test_an_arm_that_comes_back_brings_what_is_known_of_it():
+    study = Study("s", "abc", k=1, max_arms=3, seed=3)
+    raters = Raters(bestk.Bounded())
+    go(study, raters, 40)
+    before = {arm.label: arm for arm in study.result.arms}
+    study.withdraw_arm("c")
+    assert study.arms == ("a", "b")
+    study.add_arm("c")
+    after = {arm.label: arm for arm in study.result.arms}
+    assert (after["c"].mean, after["c"].pulls) == (before["c"].mean, before["c"].pulls)
+    assert after["c"].low == pytest.approx(before["c"].low, abs=1e-6)
+
+
+def test_open_pulls_of_a_withdrawn_arm_are_given_up():
+    study = Study("s", "abc", k=1, max_arms=3, seed=3)
+    pulls = study.ask(3)
+    study.withdraw_arm("b")
+    study.tell(pulls[0], 0.5)
+    with pytest.raises(PullError, match="given up"):
+        study.tell(pulls[1], 0.5)
+    assert [pull.arm for pull in study.open] == ["c"]
+    assert set(go(study, Raters(bestk.Bounded()), 20)) <= {"a", "c"}
+
+
+def test_a_resumed_open_study_asks_what_the_undisturbed_one_asks(tmp_path):
+    def journey(reopen):
+        file = tmp_path / f"{reopen}.db"
+        study, raters, asked = None, Raters(bestk.Ratings((0, 0.5, 1))), []
+        for change in (None, ("add", "e"), ("withdraw", "a"), ("add", "f"), ("add", "a"), None):
+            if study is None or reopen:
+                study = Study("s", "abcd", k=2, max_arms=8, seed=9, storage=file,
+                              rewards=bestk.Ratings((0, 0.5, 1)))  # fmt: skip
+            if change is not None:
+                {"add": study.add_arm, "withdraw": study.withdraw_arm}[change[0]](change[1])
+            asked += go(study, raters, 25 if change else None)
+        return asked, study.result.to_dict() | {"seconds": 0}
+
+    assert journey(True) == journey(False)
+
+
+def test_every_bound_has_its_share_of_the_error():
+    """Theorem 5: two sides of max_arms arms, whatever the number of arms there are."""
+    for n, most in ((4, 10), (7, 10), (2, 2)):
+        spec = Problem(bestk.TopK(n, 1), delta=0.08).configure(0, most).spec
+        assert spec.level_high == spec.level_low == 0.08 / (2 * most)
+        assert spec.log_both == -np.inf
+    open_ = [Problem(bestk.TopK(n, 5)).configure(0, 30).evidence for n in (6, 10, 20)]
+    for evidence in open_[1:]:  # the mixture is fixed before the data, not by the arms there are
+        np.testing.assert_array_equal(evidence.points, open_[0].points)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"max_arms": 2}, "at least the 3 arms"),
+        ({"max_arms": 9, "policy": "lucb"}, "depend on how many arms"),
+        ({"max_arms": 9, "policy": "lil-rand-lucb"}, "bound=evidence"),
+        ({"max_arms": 9, "params": {"weights": "0.5,0.5,0"}}, "no hybrid stop"),
+        (
+            {"max_arms": 9, "k": None, "decision": bestk.ExplicitSets([[0], [1, 2]])},
+            "names its arms",
+        ),
+    ],
+)
+def test_what_cannot_change_is_refused(settings, message):
+    with pytest.raises(InputError, match=message):
+        Study("s", "abc", **({"k": 1} | settings))
+
+
+def test_the_paper_policy_with_evidence_may_change_too():
+    study = Study("s", "abc", k=1, max_arms=5, seed=1, policy="lil-rand-lucb",
+                  params={"bound": "evidence"})  # fmt: skip
+    raters = Raters(bestk.Bounded())
+    go(study, raters, 9)
+    study.add_arm("e")
+    go(study, raters)
+    assert study.result.top == ("e",)
+
+
+def test_changes_that_cannot_be_are_refused():
+    closed = Study("s", "abc", k=1)
+    for change in (closed.add_arm, closed.withdraw_arm):
+        with pytest.raises(InputError, match="the study is closed"):
+            change("c")
+    study = Study("s", "abc", k=2, max_arms=4)
+    for change, arm, message in (
+        (study.withdraw_arm, "a", "none can be spared"),
+        (study.withdraw_arm, "x", "no such arm"),
+        (study.add_arm, "a", "already"),
+    ):
+        with pytest.raises(InputError, match=message):
+            change(arm)
+    study.add_arm("d")
+    with pytest.raises(InputError, match="max_arms=4"):
+        study.add_arm("e")
+    study.withdraw_arm("d")
+    with pytest.raises(InputError, match="max_arms=4"):  # a place is used once
+        study.add_arm("e")
+    study.add_arm("d")
+    assert study.arms == ("a", "b", "c", "d")
+
+
+def test_any_label_may_join_in_memory_and_only_what_json_holds_in_a_file(tmp_path):
+    class Prompt:
+        pass
+
+    study = Study("s", [1, ("x", 2)], k=1, max_arms=4)
+    study.add_arm(newcomer := Prompt())
+    assert study.arms == (1, ("x", 2), newcomer)
+    kept = Study("s", [1, ("x", 2)], k=1, max_arms=4, storage=tmp_path / "s.db")
+    kept.add_arm(("y", 3))
+    assert Study("s", storage=tmp_path / "s.db").arms == (1, ("x", 2), ("y", 3))
+    with pytest.raises(InputError):
+        kept.add_arm(newcomer)
+    assert Study("s", storage=tmp_path / "s.db").arms == (1, ("x", 2), ("y", 3))
+
+
+# --- many observations at once --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", ["e-lucb", "lil-rand-lucb", "lucb", "ugape", "clucb"])
+@pytest.mark.parametrize("rewards", FAMILIES, ids=lambda rewards: rewards.name)
+def test_a_log_read_in_one_piece_gives_the_same_state_to_the_bit(policy, rewards):
+    study = Study("s", "abcdef", k=2, policy=policy, rewards=rewards, seed=3)
+    go(study, Raters(rewards), 400)
+    log = list(study._storage.read("s"))
+    whole, single = Fold(study.specification), Fold(study.specification)
+    whole.apply(log)
+    for event in log:
+        single.apply([event])
+    assert whole.plan() == single.plan()
+    for name in ("counts", "sums", "means", "high", "keys", "levels"):
+        left, right = (getattr(fold.state, name) for fold in (whole, single))
+        np.testing.assert_array_equal(left, right, err_msg=name)
+    assert json.dumps(whole.sums) == json.dumps(single.sums)
+    assert (whole.told, whole.rounds, whole.handed) == (single.told, single.rounds, single.handed)
+
+
+def test_many_bounds_by_bets_are_computed_once_only(monkeypatch):
+    """The short cut is taken at all: without it the tree would be updated tell by tell."""
+    study = Study("s", "abcdef", k=2, seed=3)
+    go(study, Raters(bestk.Bounded()), 60)
+    log = list(study._storage.read("s"))
+    fold = Fold(study.specification)
+    sizes = []
+    original = step.tell_many
+    monkeypatch.setattr(step, "tell_many", lambda *a: (sizes.append(a[2].size), original(*a)))
+    fold.apply(log)
+    assert sizes == [60]
+
+
+def test_asking_for_many_gives_what_asking_one_by_one_gives():
+    """The shadow of open pulls grows with them; it is the one that would be built anew."""
+    at_once = Study("s", "abcdef", k=2, seed=3)
+    one_by_one = Study("s", "abcdef", k=2, seed=3)
+    raters = Raters(bestk.Bounded())
+    for study in (at_once, one_by_one):
+        raters.given.clear()
+        for pull in study.ask(12):
+            study.tell(pull, raters(pull.arm))
+    found = []
+    for _ in range(40):
+        one_by_one._fold._shadow = None
+        found += one_by_one.ask(1)
+    assert [pull.arm for pull in at_once.ask(40)] == [pull.arm for pull in found]
