@@ -9,6 +9,8 @@ import bestk
 from bestk.errors import InputError, PullError
 from bestk.kernels import step
 from bestk.problem import Problem
+from bestk.storage import events as ev
+from bestk.storage.events import Event
 from bestk.study import Study
 from bestk.study.fold import Fold
 
@@ -222,17 +224,30 @@ def test_many_bounds_by_bets_are_computed_once_only(monkeypatch):
     assert sizes == [60]
 
 
-def test_asking_for_many_gives_what_asking_one_by_one_gives():
-    """The shadow of open pulls grows with them; it is the one that would be built anew."""
-    at_once = Study("s", "abcdef", k=2, seed=3)
-    one_by_one = Study("s", "abcdef", k=2, seed=3)
-    raters = Raters(bestk.Bounded())
-    for study in (at_once, one_by_one):
-        raters.given.clear()
-        for pull in study.ask(12):
-            study.tell(pull, raters(pull.arm))
-    found = []
-    for _ in range(40):
-        one_by_one._fold._shadow = None
-        found += one_by_one.ask(1)
-    assert [pull.arm for pull in at_once.ask(40)] == [pull.arm for pull in found]
+def test_the_shadow_of_open_pulls_is_the_one_that_would_be_built_anew():
+    kept, anew = (Study("s", "abcdef", k=2, seed=3) for _ in range(2))
+    asked = []
+    for study in (kept, anew):
+        raters, out = Raters(bestk.Bounded()), []
+        asked.append([])
+        for turn in range(150):
+            if study is anew:
+                study._fold._shadow = None
+            out += study.ask(1 + turn % 3)
+            asked[-1] += [pull.arm for pull in out[-1 - turn % 3 :]]
+            while len(out) > 7:  # answers come late, and the last asked first
+                pull = out.pop(-2)
+                if turn % 10 == 4:
+                    study.forget(pull)
+                else:
+                    study.tell(pull, raters(pull.arm))
+    assert asked[0] == asked[1]
+
+
+def test_an_observation_that_two_processes_logged_counts_once(tmp_path):
+    study = Study("s", "abc", k=1, storage=tmp_path / "s.db")
+    twice = [Event(ev.OBSERVED, "id", 1, reward) for reward in (0.25, 0.75)]
+    study._storage.append("s", twice)
+    assert (study.result.samples, study.result.arms[1].mean) == (1, 0.25)
+    with pytest.raises(PullError, match=r"it was 0.25"):
+        study.add("b", 0.75, "id")

@@ -196,15 +196,15 @@ class Fold:
 
     def _change(self, arms: list[int]) -> None:
         """Other arms from now on; every arm keeps its statistics, and a stop must be found anew."""
-        before, run, asks = self.state, self.rows, self.rounds
-        for arm, row in run.items():
-            self._shelf[arm] = {name: getattr(before, name)[row].copy() for name in self._kept()}
+        for arm, row in self.rows.items():
+            self._shelf[arm] = {
+                name: getattr(self.state, name)[row].copy() for name in self._kept()
+            }
         self._lay(arms)
         step.reset(self.state, 0)
         for arm in arms:
             for name, value in self._shelf.pop(arm, {}).items():
                 getattr(self.state, name)[self.rows[arm]] = value
-        self.state.clock[ASKS] = asks
         step.rebuild(self.state, self.spec)
         for pull in self.open.values():
             self.pending[self.rows[pull.arm]] += 1
