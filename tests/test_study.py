@@ -308,3 +308,17 @@ def test_a_hung_pull_times_out_and_its_late_value_is_not_counted():
     assert result.certified
     assert sum(arm.failed for arm in result.arms) == 1
     assert result.samples == len(calls) - 1
+
+
+def test_the_forecast_is_of_the_right_size_though_rewards_vary_little():
+    """It is an estimate; by the width of the range alone it would be ten times too high."""
+    study = Study("s", range(5), k=1, seed=1)
+    dice = np.random.default_rng(1)
+    forecasts = {}
+    while pulls := study.ask():
+        study.tell(pulls[0], float(np.clip(dice.normal(0.3 + 0.05 * pulls[0].arm, 0.03), 0, 1)))
+        if study.samples in (100, 200):
+            forecasts[study.samples] = study.result.forecast
+    for taken, forecast in forecasts.items():
+        remaining = study.samples - taken
+        assert remaining / 4 < forecast < 4 * remaining

@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 
 from bestk.decisions import TopK
-from bestk.kernels.types import FloatArray
+from bestk.kernels.types import BETA, BETTING, EVIDENCE, NORMAL, FloatArray, State
 from bestk.problem import Problem
 from bestk.study.fold import Fold
 from bestk.study.intervals import intervals, verdicts
@@ -92,22 +92,41 @@ def _is_tied(fold: Fold, problem: Problem, low: FloatArray, high: FloatArray) ->
 
 
 def _forecast(fold: Fold, problem: Problem, low: FloatArray, high: FloatArray) -> int | None:
-    """An estimate of the pulls that remain: radii shrink like 1/sqrt(T), means stay as they are.
+    """An estimate of the pulls that remain, if means and spreads stay as they are.
 
-    Arm i is done when its radius is half its distance from the boundary, slack included.
+    Arm i is done when its bound reaches the middle of the boundary, half the slack included.
     """
     if not isinstance(problem.decision, TopK):
         return None
-    state = fold.state
-    last_in, first_out = _boundary(fold, problem.decision.k)
-    gaps = np.where(
-        state.high, state.means - state.means[first_out], state.means[last_in] - state.means
-    )
-    radius = np.where(state.high, state.means - low, high - state.means)
+    state, spec = fold.state, fold.spec
+    middle = float(state.means[list(_boundary(fold, problem.decision.k))].mean())
+    distance = np.abs(state.means - middle) + problem.epsilon / 2.0
     with np.errstate(divide="ignore", invalid="ignore"):
-        wanted = state.counts * (2.0 * radius / (gaps + problem.epsilon)) ** 2
-    remaining = float(np.maximum(wanted - state.counts, 0.0).sum())
+        if spec.radius == EVIDENCE:
+            # log E grows like T d^2 / (2 variance), less about log(T)/2 for the mixture
+            target = -np.where(state.high, spec.log_high, spec.log_low)
+            target = target + 1.0 + 0.5 * np.log1p(state.counts)
+            wanted = 2.0 * _variances(state) * target / distance**2
+        else:  # radii shrink like 1/sqrt(T)
+            radius = np.where(state.high, state.means - low, high - state.means)
+            wanted = state.counts * (radius / distance) ** 2
+        remaining = float(np.maximum(wanted - state.counts, 0.0).sum())
     return math.ceil(remaining) if math.isfinite(remaining) else None
+
+
+def _variances(state: State) -> FloatArray:
+    """Of every arm, as far as it is known: with one more observation at half the range."""
+    e, t, means = state.evidence, state.counts, state.means
+    if e.family == NORMAL:
+        return np.full(len(t), e.sigma**2)
+    least, most = e.levels[0], e.levels[-1]
+    if e.family == BETA:
+        squares = t * (means - least) * (most - means)
+    elif e.family == BETTING:
+        squares = (state.levels * (e.levels - means[:, None]) ** 2).sum(axis=1)
+    else:
+        squares = state.spread
+    return np.asarray((squares + (most - least) ** 2 / 4.0) / (t + 1.0))
 
 
 def _statuses(
