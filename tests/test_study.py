@@ -81,6 +81,7 @@ def test_a_study_minimises_in_the_users_own_units():
         study.tell(pulls[0], costs[pulls[0].arm])
     result = study.result
     assert result.top == ("b",)
+    assert [line.split()[1] for line in str(result).splitlines()[1:4]] == ["b", "a", "c"]
     for arm in result.arms:
         assert arm.mean == pytest.approx(costs[arm.label])
         assert arm.low <= arm.mean <= arm.high

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 Status = Literal["in", "out", "undecided"]
@@ -40,10 +40,12 @@ class Result:
     certifiable_epsilon: float | None  # the least slack at which `top` is certified now
     forecast: int | None  # an estimate of the pulls that remain
     arms: tuple[ArmResult, ...]
+    maximize: bool = field(default=True, repr=False)  # for the order of the table
 
     def to_dict(self) -> dict[str, Any]:
         """Finite numbers, texts and nulls only."""
         data = asdict(self)
+        del data["maximize"]  # part of the problem, not of the result
         data["top"] = [_plain(label) for label in self.top]
         data["arms"] = [dict(asdict(arm), label=_plain(arm.label)) for arm in self.arms]
         return data
@@ -51,8 +53,9 @@ class Result:
     def __str__(self) -> str:
         """A table for people: rank, arm, mean, interval, pulls, status."""
         lines = [f"{'rank':>4}  {'arm':<24} {'mean':>9}  {'interval':<22} {'pulls':>8}  status"]
+        sign = -1.0 if self.maximize else 1.0
         ranked = sorted(
-            self.arms, key=lambda arm: -math.inf if arm.mean is None else arm.mean, reverse=True
+            self.arms, key=lambda arm: math.inf if arm.mean is None else sign * arm.mean
         )
         for rank, arm in enumerate(ranked, 1):
             mean = "-" if arm.mean is None else f"{arm.mean:.4g}"

@@ -15,6 +15,7 @@ from bestk.study.intervals import intervals, verdicts
 from bestk.study.result import ArmResult, Result, Status, Stopped
 from bestk.study.specification import Specification
 
+PLACES = 32  # tried for the boundary of a forecast; arbitrary
 TIED, MANY = 0.1, 1000  # a gap below a tenth of the radii after a thousand samples; arbitrary
 
 
@@ -68,6 +69,7 @@ def summarise(
         if fold.stopped is not None or not whole
         else _forecast(fold, problem, low, high),
         arms=arms,
+        maximize=problem.maximize,
     )
 
 
@@ -94,23 +96,27 @@ def _is_tied(fold: Fold, problem: Problem, low: FloatArray, high: FloatArray) ->
 def _forecast(fold: Fold, problem: Problem, low: FloatArray, high: FloatArray) -> int | None:
     """An estimate of the pulls that remain, if means and spreads stay as they are.
 
-    Arm i is done when its bound reaches the middle of the boundary, half the slack included.
+    The rule stops once all lower bounds of High and upper bounds of Low have reached some c, up to
+    the slack: the cheapest c is taken.
     """
     if not isinstance(problem.decision, TopK):
         return None
     state, spec = fold.state, fold.spec
-    middle = float(state.means[list(_boundary(fold, problem.decision.k))].mean())
-    distance = np.abs(state.means - middle) + problem.epsilon / 2.0
+    last_in, first_out = state.means[list(_boundary(fold, problem.decision.k))]
+    places = np.linspace(first_out, last_in + problem.epsilon, PLACES + 2)[1:-1, None]
+    distance = np.where(state.high, state.means + problem.epsilon - places, places - state.means)
     with np.errstate(divide="ignore", invalid="ignore"):
         if spec.radius == EVIDENCE:
             # log E grows like T d^2 / (2 variance), less about log(T)/2 for the mixture
             target = -np.where(state.high, spec.log_high, spec.log_low)
-            target = target + 1.0 + 0.5 * np.log1p(state.counts)
+            if math.isfinite(spec.log_both):  # both sides together may do with less
+                target *= min(1.0, spec.log_both / (spec.log_high + spec.log_low))
+            target += 1.0 + 0.5 * np.log1p(state.counts)
             wanted = 2.0 * _variances(state) * target / distance**2
         else:  # radii shrink like 1/sqrt(T)
             radius = np.where(state.high, state.means - low, high - state.means)
             wanted = state.counts * (radius / distance) ** 2
-        remaining = float(np.maximum(wanted - state.counts, 0.0).sum())
+        remaining = float(np.maximum(wanted - state.counts, 0.0).sum(axis=1).min())
     return math.ceil(remaining) if math.isfinite(remaining) else None
 
 
