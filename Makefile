@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test check bench tables clean
+.PHONY: setup demo figures test check bench tables clean
 
 setup: $(READY)
 
@@ -14,9 +14,16 @@ $(READY): pyproject.toml
 	touch $@
 
 demo: $(READY)
-	$(BIN)/bestk reproduce --quick --out build/demo
+	$(BIN)/python examples/captions.py build/demo
+	$(BIN)/bestk certify build/demo/captions.db -o build/demo/captions.cert.json
+	$(BIN)/bestk verify build/demo/captions.cert.json build/demo/captions.db
 	@echo
-	@echo "Both figures of the paper are in build/demo; open build/demo/report.html"
+	@echo "The five funniest captions, and how they were found: open build/demo/captions.html"
+
+figures: $(READY)
+	$(BIN)/bestk reproduce --quick --out build/figures
+	@echo
+	@echo "Both figures of the paper are in build/figures; open build/figures/report.html"
 
 test: $(READY)
 	$(BIN)/pytest

@@ -8,17 +8,7 @@ from html import escape
 from pathlib import Path
 
 from bestk.paper.verdicts import Claim
-
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 68rem;
-       padding: 0 1rem; color: #222; }
-img { max-width: 100%; height: auto; }
-table { border-collapse: collapse; width: 100%; }
-td, th { border-bottom: 1px solid #ddd; padding: .5rem; text-align: left; vertical-align: top; }
-td.n { white-space: nowrap; font-variant-numeric: tabular-nums; }
-.yes { color: #00684a; font-weight: 600; } .no { color: #b3400a; font-weight: 600; }
-.detail { color: #555; font-size: .85rem; overflow-wrap: anywhere; }
-"""
+from bestk.report.document import document
 
 
 def _row(claim: Claim) -> str:
@@ -39,12 +29,7 @@ def write(path: Path, figures: Sequence[Path], claims: Sequence[Claim], command:
         for figure in figures
     )
     held = sum(claim.holds for claim in claims)
-    path.write_text(
-        f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Best-K: the paper reproduced</title><style>{_STYLE}</style></head><body>
-<h1>Best-K identification: the paper reproduced</h1>
+    body = f"""<h1>Best-K identification: the paper reproduced</h1>
 <p>Jiang, Li and Qiao (2017), <em>Practical Algorithms for Best-K Identification in Multi-Armed
 Bandits</em>, Section 5: Gaussian rewards of variance 1/4, error &nu; = 0.01. Made by
 <code>{escape(command)}</code>; every number is in <code>results.csv</code>.</p>
@@ -53,8 +38,5 @@ Bandits</em>, Section 5: Gaussian rewards of variance 1/4, error &nu; = 0.01. Ma
 <p>{held} of {len(claims)} statements hold. A statement holds only if every one of its simultaneous
 95% intervals supports it; the statistic shown is the most extreme one.</p>
 <table><tr><th></th><th>claim</th><th>statistic, interval</th><th>verdict</th></tr>
-{"".join(map(_row, claims))}</table>
-</body></html>
-""",
-        encoding="utf-8",
-    )
+{"".join(map(_row, claims))}</table>"""
+    path.write_text(document("Best-K: the paper reproduced", body), encoding="utf-8")

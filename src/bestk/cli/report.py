@@ -1,0 +1,35 @@
+"""`bestk report`: a study on one page, for people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bestk.cli.console import announce_compilation
+from bestk.cli.status import File, Name
+
+
+def report(
+    file: File,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="PAGE",
+            help="Where to write the page.",
+            show_default="FILE with .html",
+        ),
+    ] = None,
+    study: Name = None,
+) -> None:
+    """Write a page with the answer, its certificate, every arm's interval and how it all went.
+
+    One HTML file that needs nothing else. Example: bestk report prompts.db -o prompts.html
+    """
+    from bestk.report import study_page
+
+    announce_compilation()
+    print(study_page.write(file, output, study))

@@ -1,0 +1,154 @@
+"""What a study has found and how far it is proved, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from decimal import ROUND_CEILING, Context
+
+from bestk.decisions import TopK
+from bestk.kernels.types import EVIDENCE
+from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings, Rewards
+from bestk.study import Result
+from bestk.study.specification import Specification
+
+LOSS = (
+    "An attempt that failed, or a pull that was given up, brought no observation. The guarantee"
+    " holds only if what is lost does not depend on the reward it would have brought: if, say, the"
+    " slow runs are the ones that time out, what is left misleads."
+)
+
+
+def name(label: Hashable) -> str:
+    """An arm's label for people: the parts of a tuple side by side."""
+    return ", ".join(map(name, label)) if isinstance(label, tuple) else str(label)
+
+
+def many(count: int, what: str) -> str:
+    """A number and what there is of it."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def percent(delta: float) -> str:
+    """1 - delta, without the digits of a binary fraction."""
+    return f"{100.0 * (1.0 - delta):.10g}%"
+
+
+def slack(epsilon: float) -> str:
+    """A slack in a few digits, rounded up: what is said must not promise more than was proved."""
+    digits = Context(prec=3, rounding=ROUND_CEILING).create_decimal(repr(float(epsilon)))
+    return f"{float(digits):g}"
+
+
+def ordinal(number: int) -> str:
+    """1st, 2nd, 3rd, 4th, ..., 11th."""
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{'th' if 10 < number % 100 < 14 else ending}"
+
+
+def headline(specification: Specification, n_arms: int) -> str:
+    """What is looked for."""
+    problem = specification.problem
+    best = "largest" if problem.maximize else "smallest"
+    if isinstance(problem.decision, TopK):
+        k = problem.decision.k
+        return f"the {f'{k:,} arms' if k > 1 else 'arm'} of {n_arms:,} with the {best} mean"
+    return f"the {kind(specification)} with the {best} total mean, of {n_arms:,} arms"
+
+
+def kind(specification: Specification) -> str:
+    """The decision class."""
+    return specification.problem.decision.kind.replace("-", " ")
+
+
+def statement(specification: Specification, result: Result, epsilon: float) -> str:
+    """What is true of the answer with probability at least 1 - delta."""
+    problem, n_arms = specification.problem, len(result.arms)
+    best = "largest" if problem.maximize else "smallest"
+    if not isinstance(problem.decision, TopK):
+        how = f"within {slack(epsilon)} of" if epsilon else "equal to"
+        return (
+            f"the total of the true means of this {kind(specification)} is {how} the {best} total"
+            " there is"
+        )
+    k = problem.decision.k
+    these = f"every one of these {k:,} arms" if k > 1 else "this arm"
+    there = " that are in the study" if specification.max_arms is not None else ""
+    edge = f"the {f'{ordinal(k)} ' if k > 1 else ''}{best} of all {n_arms:,}{there}"
+    if epsilon == 0.0:
+        worse = "smaller" if problem.maximize else "larger"
+        return f"{these} has a true mean no {worse} than {edge}"
+    side = "below" if problem.maximize else "above"
+    return f"{these} has a true mean at most {slack(epsilon)} {side} {edge}"
+
+
+def certificate(specification: Specification, result: Result) -> list[str]:
+    """The certificate in words, or that there is none, and what could be had instead."""
+    surely = f"with probability at least {percent(specification.problem.delta)}"
+    if result.certified:
+        proved = statement(specification, result, specification.problem.epsilon)
+        return [f"Certified: {surely}, {proved}."]
+    if result.stopped == "rule":
+        return [
+            f"Not certified: the rule of {policy(specification)} has stopped, but it is a"
+            " heuristic, and nothing is proved of its answer."
+        ]
+    if not result.top:
+        return ["Not certified: not every arm has been observed yet."]
+    said = ["Not certified: the rule has not stopped yet."]
+    if result.certifiable_epsilon is not None:
+        weaker = statement(specification, result, result.certifiable_epsilon)
+        said.append(f"What can be said now: {surely}, {weaker}.")
+    if result.forecast is not None:
+        said.append(
+            f"An estimate, not a promise: about {result.forecast:,} more pulls are needed, if the"
+            " means are what they seem."
+        )
+    if result.tied:
+        said.append("The boundary looks tied: a slack (epsilon) or a budget would end the study.")
+    return said
+
+
+def policy(specification: Specification) -> str:
+    """The policy and its variant."""
+    problem = specification.problem
+    variant = specification.configure(problem.decision.n_arms)[1].variant
+    return f"{problem.policy}{f' ({variant})' if variant else ''}"
+
+
+def assumptions(specification: Specification) -> list[str]:
+    """What the proof takes for granted."""
+    problem = specification.problem
+    spec = specification.configure(problem.decision.n_arms)[1].spec
+    said = [rewards(problem.rewards)]
+    if spec.radius != EVIDENCE:
+        said.append("All rewards of an arm have the same mean and are independent of each other.")
+    elif spec.log_both > float("-inf"):  # Theorems 1 and 3
+        said.append(
+            "A reward has its arm's mean whatever was seen before it, and rewards that were under"
+            " way at the same time are independent of each other."
+        )
+    else:
+        said.append(
+            "The rewards of an arm come in an order of their own, none chosen or skipped after"
+            " seeing something about it, and each has the arm's mean whatever the earlier ones"
+            " were. Arms may depend on each other."
+        )
+    said.append("What was lost does not depend on the reward it would have brought.")
+    said.append("All settings below were fixed before the first observation.")
+    return said
+
+
+def rewards(assumed: Rewards) -> str:
+    """What is assumed of one reward, and whether that is checked."""
+    if isinstance(assumed, Bernoulli):
+        return "Rewards are 0 or 1 (checked, one by one)."
+    if isinstance(assumed, Ratings):
+        levels = ", ".join(f"{level:g}" for level in assumed.levels)
+        return f"Rewards are one of {levels} (checked, one by one)."
+    if isinstance(assumed, Bounded):
+        return f"Rewards lie between {assumed.low:g} and {assumed.high:g} (checked, one by one)."
+    how = "are normal" if isinstance(assumed, Gaussian) else "scatter no wider than normal"
+    return (
+        f"Rewards {how} with standard deviation {assumed.sigma:g} around the arm's mean (taken on"
+        " trust: no data can show it)."
+    )

@@ -1,0 +1,146 @@
+"""How a study went: its log replayed, with what it knew at checkpoints along the way."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from bestk.kernels.types import FloatArray, IntArray
+from bestk.storage import events as ev
+from bestk.storage.events import Event
+from bestk.study.fold import Fold
+from bestk.study.intervals import intervals
+from bestk.study.specification import Specification
+from bestk.study.verification.log import line
+
+RATIO = 1.2  # of the events at two checkpoints in a row: about 75 of them in a million events
+PIECE = 500  # events held at once: too few to call the garbage collector
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """What was known of some arms, a row each, at every checkpoint, a column each.
+
+    In the user's units; NaN where an arm was not there or not observed yet, and for an interval
+    without an end.
+    """
+
+    arms: tuple[Hashable, ...]
+    samples: IntArray  # of all arms, a number for every checkpoint
+    answer: IntArray  # pulls of the arms of the answer, at every checkpoint
+    pulls: FloatArray
+    means: FloatArray
+    low: FloatArray
+    high: FloatArray
+    given_up: dict[Hashable, int]  # pulls forgotten, expired, or lost with a withdrawn arm
+    expired: int  # leases that ran out
+    events: int  # in the log
+    began: float  # seconds since 1970
+    ended: float  # the last event
+    hashed: int  # events up to the stop that counts, or all where there is none
+    sha256: str  # of these, as a certificate has it
+
+
+def replay(
+    specification: Specification,
+    log: Iterable[Event],
+    arms: Sequence[Hashable],
+    answer: Collection[Hashable] = (),
+) -> Trajectory:
+    """Fold a log piece by piece and look at these arms at checkpoints."""
+    fold = Fold(specification)
+    columns: list[FloatArray] = []
+    samples: list[int] = []
+    answered: list[int] = []
+    lapsed: set[str] = set()
+    began = ended = math.nan
+    checkpoint, stopped = 1.0, False
+    digest = hashlib.sha256()
+    hashed, sha256 = 0, ""
+    for piece, is_last in _pieces(log):
+        began = piece[0].at if math.isnan(began) else began
+        ended = piece[-1].at
+        lapsed.update(event.key for event in piece if event.kind == ev.EXPIRED)
+        digest.update(b"".join(map(line, piece)))
+        fold.apply(piece)
+        if fold.stopped is None or not stopped:
+            hashed, sha256 = fold.seen, ""
+            if fold.stopped is not None:
+                sha256 = digest.hexdigest()
+        stopped = fold.stopped is not None
+        if (fold.seen >= checkpoint or is_last) and fold.told > (samples or [0])[-1]:
+            checkpoint = fold.seen * RATIO
+            samples.append(fold.told)
+            answered.append(_pulls(fold, answer))
+            columns.append(_look(fold, arms))
+    known = np.stack(columns, axis=-1) if columns else np.full((4, len(arms), 0), math.nan)
+    lost = dict(zip(fold.all_labels, fold.given_up, strict=True))
+    return Trajectory(
+        arms=tuple(arms),
+        samples=np.array(samples, np.int64),
+        answer=np.array(answered, np.int64),
+        pulls=known[0],
+        means=known[1],
+        low=known[2],
+        high=known[3],
+        given_up={label: count for label, count in lost.items() if count},
+        expired=len(lapsed),
+        events=fold.seen,
+        began=began,
+        ended=ended,
+        hashed=hashed,
+        sha256=sha256 or digest.hexdigest(),
+    )
+
+
+def _pieces(log: Iterable[Event]) -> Iterator[tuple[list[Event], bool]]:
+    """Pieces of the log, and whether each is the last; a stop ends its piece.
+
+    The first ones are short, so that checkpoints may lie close together.
+    """
+    rest, size = iter(log), 1
+    piece = list(islice(rest, size))
+    while piece:
+        size = min(PIECE, size + 1)
+        following = list(islice(rest, size))
+        start = 0
+        for end, event in enumerate(piece, 1):
+            if event.kind == ev.STOPPED or end == len(piece):
+                yield piece[start:end], end == len(piece) and not following
+                start = end
+        piece = following
+
+
+def _pulls(fold: Fold, labels: Collection[Hashable]) -> int:
+    """Observations of these arms."""
+    rows = [row for row, label in enumerate(fold.labels) if label in labels]
+    return int(fold.state.counts[rows].sum())
+
+
+def _look(fold: Fold, arms: Sequence[Hashable]) -> FloatArray:
+    """Pulls, mean, lower and upper end of these arms: a row each, an arm a column."""
+    numbers = {label: arm for arm, label in enumerate(fold.all_labels)}
+    state, sign = fold.state, fold.spec.sign
+    found = np.full((4, len(arms)), math.nan)
+    places = [
+        (place, numbers[label], fold.rows[numbers[label]])
+        for place, label in enumerate(arms)
+        if label in numbers and numbers[label] in fold.rows
+    ]
+    wanted = np.zeros_like(state.counts)  # intervals are computed for observed arms: these alone
+    for _, _, row in places:
+        wanted[row] = state.counts[row]
+    low, high = intervals(state._replace(counts=wanted), fold.spec)
+    for place, arm, row in places:
+        count = int(wanted[row])
+        found[0, place] = count
+        if count:
+            ends = (low[row], high[row]) if sign > 0 else (-high[row], -low[row])
+            found[1:, place] = fold.sums[arm] / count, *ends
+    found[~np.isfinite(found)] = math.nan
+    return found
