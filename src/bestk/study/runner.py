@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
+import secrets
 import threading
 import time
 from collections import Counter
@@ -23,6 +24,7 @@ from bestk.study.study import Pull, Study
 
 Measure = Callable[[Any], Any]  # arm -> a number, or a coroutine that gives one
 Progress = Callable[[Study], None]  # called after every answer
+HEED = 0.5  # seconds: a signal that comes just before a wait is heeded only after it
 
 
 class DaemonThreads(Executor):
@@ -46,9 +48,13 @@ class DaemonThreads(Executor):
         return future
 
 
-def _finish(measure: Measure, arm: Hashable) -> Any:
-    """Call a coroutine function, from a process or thread without a loop of its own."""
-    return asyncio.run(measure(arm))
+def _call(measure: Measure, arm: Hashable, token: str) -> Any:  # noqa: ARG001 - see below
+    """Make one pull, of a coroutine function too.
+
+    The token makes every call differ from every other: an engine that takes functions for pure, as
+    Dask does, would give equal calls one result, and one draw would count as several.
+    """
+    return asyncio.run(measure(arm)) if inspect.iscoroutinefunction(measure) else measure(arm)
 
 
 class Runner:
@@ -80,6 +86,7 @@ class Runner:
         self.timeout, self.retries, self.progress = timeout, retries, progress
         self._running: dict[Future[Any], tuple[Pull, float]] = {}
         self._failures: Counter[Hashable] = Counter()  # in a row, of each arm
+        self.failed, self.last_failure = 0, ""  # of this run: how many, and what the last was
 
     def run(self) -> Result:
         """Until the rule stops, the budget is spent, or an interrupt."""
@@ -113,18 +120,15 @@ class Runner:
             self._submit(pulls[0])
 
     def _submit(self, pull: Pull) -> None:
-        if inspect.iscoroutinefunction(self.measure):
-            future = self.executor.submit(_finish, self.measure, pull.arm)
-        else:
-            future = self.executor.submit(self.measure, pull.arm)
+        future = self.executor.submit(_call, self.measure, pull.arm, secrets.token_hex(8))
         self._running[future] = (pull, time.monotonic())
 
     def _collect(self) -> None:
         """Wait for an answer or a timeout, and deal with all that are there."""
-        patience = None
+        patience = HEED
         if self.timeout is not None:
             first = min(since for _, since in self._running.values())
-            patience = max(0.0, first + self.timeout - time.monotonic())
+            patience = min(HEED, max(0.0, first + self.timeout - time.monotonic()))
         done, _ = wait(self._running, patience, FIRST_COMPLETED)
         for future in done:
             pull, _ = self._running.pop(future)
@@ -157,12 +161,18 @@ class Runner:
             self.progress(self.study)
 
     def _failed(self, pull: Pull, why: str) -> None:
-        self.study.fail(pull, why)
+        self.failed, self.last_failure = self.failed + 1, f"arm {pull.arm!r}: {why}"
+        try:
+            self.study.fail(pull, why)
+        except PullError:
+            return  # another process had an answer
         self._failures[pull.arm] += 1
         if self._failures[pull.arm] > self.retries:
+            times = self._failures[pull.arm]
+            often = "once," if times == 1 else f"{times} times in a row, the last time"
             raise ArmFailedError(
-                f"arm {pull.arm!r} failed {self._failures[pull.arm]} times in a row, the last time"
-                f" with {why}; all answers so far are kept, and the study can be resumed"
+                f"arm {pull.arm!r} failed {often} with {why}; all answers so far are kept, and the"
+                " study can be resumed"
             )
         self._submit(pull)
 

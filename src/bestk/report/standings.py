@@ -1,0 +1,143 @@
+"""Where a study stands, for a terminal: arms by rank, their intervals as bars to one scale."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from bestk.study.result import ArmResult, Result
+
+COLOURS = {"in": "green", "out": "bright_black", "undecided": "yellow"}
+LABEL, BAR, NARROW = 28, 48, 10  # the widest label and bar, the narrowest bar worth drawing
+GAP = 2  # between columns
+
+
+def printable(value: object) -> str:
+    """A label or a message on one line, with nothing in it that would steer a terminal."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))
+
+
+def ranked(result: Result, maximize: bool) -> list[ArmResult]:
+    """Best mean first, arms without a value last."""
+    sign = -1.0 if maximize else 1.0
+    return sorted(result.arms, key=lambda a: math.inf if a.mean is None else sign * a.mean)
+
+
+def counts(result: Result) -> str:
+    """How many arms are in, out and undecided."""
+    found = Counter(arm.status for arm in result.arms)
+    return f"{found['in']} in, {found['out']} out, {found['undecided']} undecided"
+
+
+class _Column(NamedTuple):
+    title: str
+    cells: list[str]
+    justify: Literal["left", "right"] = "left"
+    coloured: bool = False  # by the arm's status
+
+    @property
+    def width(self) -> int:
+        return max(map(cell_len, [self.title, *self.cells]))
+
+
+class Standings:
+    """The first `rows` arms as a table; intervals in numbers too, if `numbers`."""
+
+    def __init__(
+        self, result: Result, maximize: bool, rows: int | None = None, numbers: bool = True
+    ) -> None:
+        self.arms = ranked(result, maximize)
+        self.shown = self.arms if rows is None else self.arms[: max(1, rows)]
+        self.numbers = numbers
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        columns = self._columns()
+        scale = _scale(self.shown)
+        width = min(BAR, options.max_width - sum(column.width + GAP for column in columns))
+        if width >= NARROW and scale is not None:
+            low, high = (f"{end:.3g}" for end in scale)
+            bars = [bar(arm, scale, width, options.ascii_only) for arm in self.shown]
+            columns.insert(-2, _Column(f"{low}{high:>{width - len(low)}}", bars, coloured=True))
+        table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
+        for column in columns:
+            table.add_column(column.title, justify=column.justify, no_wrap=True)
+        for i, arm in enumerate(self.shown):
+            colour = COLOURS[arm.status]
+            table.add_row(*(Text(c.cells[i], colour if c.coloured else "") for c in columns))
+        yield table
+        if len(self.arms) > len(self.shown):
+            yield Text(f"and {len(self.arms) - len(self.shown):,} more arms", "bright_black")
+
+    def _columns(self) -> list[_Column]:
+        labels = [printable(arm.label) for arm in self.shown]
+        columns = [
+            _Column("rank", [str(rank) for rank in range(1, len(labels) + 1)], "right"),
+            _Column("arm", [set_cell_size(x, min(LABEL, cell_len(x))) for x in labels]),
+            _Column("mean", [_number(arm.mean, "-") for arm in self.shown], "right"),
+            _Column("interval", [_interval(arm) for arm in self.shown]),
+            _Column("pulls", [f"{arm.pulls:,}" for arm in self.shown], "right"),
+            _Column("status", [arm.status for arm in self.shown], coloured=True),
+        ]
+        return [column for column in columns if self.numbers or column.title != "interval"]
+
+
+def _number(value: float | None, missing: str) -> str:
+    return missing if value is None else f"{value:.4g}"
+
+
+def _interval(arm: ArmResult) -> str:
+    return f"[{_number(arm.low, '-inf')}, {_number(arm.high, 'inf')}]"
+
+
+def _scale(arms: Sequence[ArmResult]) -> tuple[float, float] | None:
+    """The ends that all bars are drawn between; None while there is nothing to draw."""
+    seen = [arm for arm in arms if arm.mean is not None]
+    ends = [x for arm in seen for x in (arm.low, arm.mean, arm.high) if x is not None]
+    if not ends or not min(ends) < max(ends):
+        return None
+    return min(ends), max(ends)
+
+
+def bar(arm: ArmResult, scale: tuple[float, float], width: int, ascii_only: bool) -> str:
+    """An interval as a line, the mean a dot on it; an end that is missing reaches the edge."""
+    if arm.mean is None:
+        return ""
+    start, end = scale
+
+    def cell(value: float) -> int:
+        return min(width - 1, max(0, math.floor((value - start) / (end - start) * width)))
+
+    low = 0 if arm.low is None else cell(arm.low)
+    high = width - 1 if arm.high is None else cell(arm.high)
+    line, dot = ("=", "o") if ascii_only else ("━", "●")
+    cells = [line if low <= i <= high else " " for i in range(width)]
+    cells[cell(arm.mean)] = dot
+    return "".join(cells)
+
+
+def conclusion(result: Result) -> list[str]:
+    """What is proved, and if nothing is, why and what would help."""
+    said = [f"{result.samples:,} pulls: {counts(result)}"]
+    if result.certified:
+        slack = f", slack {result.certifiable_epsilon:g}" if result.certifiable_epsilon else ""
+        said.append(f"certified: error <= {result.error_bound:g}{slack} ({result.theorem})")
+        return said
+    if result.stopped == "rule":
+        said.append("not certified: the policy has stopped, but it is a heuristic without a proof")
+        return said
+    why = {"budget": "the budget is spent", "interrupted": "interrupted"}
+    said.append(f"not certified: {why.get(result.stopped or '', 'still running')}")
+    if result.forecast is not None:
+        said.append(f"about {result.forecast:,} more pulls are needed (an estimate)")
+    if result.certifiable_epsilon is not None:
+        said.append(f"with epsilon = {result.certifiable_epsilon:.3g} it would be certified now")
+    if result.tied:
+        said.append("the boundary looks tied: give an epsilon, or a budget")
+    return said
