@@ -1,0 +1,3 @@
+from common import sort_numbers
+
+sort_numbers(sorted)

@@ -1,0 +1,141 @@
+"""`bestk race`: which commands are fastest, until it is certain."""
+
+from __future__ import annotations
+
+import csv
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bestk.cli import inputs
+from bestk.cli.console import announce_compilation, note, progress, show, show_json
+from bestk.errors import InputError
+
+if TYPE_CHECKING:
+    from bestk.study import Runner
+    from bestk.study.racing import Race
+
+
+def race(
+    commands: Annotated[
+        list[str], typer.Argument(metavar="COMMAND...", help="At least two, each quoted.")
+    ],
+    k: Annotated[int, typer.Option("-k", "--k", help="How many of the fastest to find.")] = 1,
+    warmup: Annotated[int, typer.Option(help="Runs of each command before the counted ones.")] = 1,
+    max_time: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="The cap: no run takes longer, warm-ups included; what is cut counts as the cap.",
+            show_default="3 times the (k+1)-th fastest warm-up",
+        ),
+    ] = None,
+    prepare: Annotated[
+        str | None, typer.Option(metavar="COMMAND", help="Run it before every run, untimed.")
+    ] = None,
+    epsilon: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", help="Slack: commands this close may be answered."),
+    ] = 0.0,
+    delta: inputs.Delta = 0.05,
+    shell: Annotated[
+        bool, typer.Option("--shell", help="Run the commands by the shell: pipes, redirections.")
+    ] = False,
+    budget: Annotated[
+        int | None, typer.Option(min=1, help="The most counted runs.", show_default="none")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Of the policy's coins.", show_default="random")
+    ] = None,
+    storage: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Keep the race there; the same command goes on from there."
+        ),
+    ] = None,
+    json: inputs.Json = False,
+    export: Annotated[
+        Path | None, typer.Option(metavar="FILE.csv", help="Write every counted run.")
+    ] = None,
+) -> None:
+    """Run commands until it is certain which are fastest, then stop.
+
+    Example: bestk race 'grep -c x big.txt' 'awk /x/ big.txt'
+    """
+    from bestk.study.commands import heed_signals
+    from bestk.study.racing import Race
+
+    if export is not None and not export.parent.is_dir():
+        raise InputError(f"--export {export} was refused: there is no folder {export.parent}")
+    heed_signals()
+    found = Race(
+        commands, k=k, delta=delta, epsilon=epsilon, warmup=warmup, max_time=max_time,
+        prepare=prepare, shell=shell, seed=seed, storage=storage,
+    )  # fmt: skip
+    announce_compilation()
+    with progress("warming up", warmup * len(commands)) as advance:
+        found.warm_up(lambda: advance(1, "warming up"))
+    for command, reason in found.failed.items():
+        note(f"{command!r} failed in warm-up and leaves the race: {reason}")
+    if not json:
+        _announce(found)
+    try:
+        code = _finish(found, budget, storage, json)
+    finally:
+        if export is not None:
+            _write(found, export)
+    raise SystemExit(code)
+
+
+def _announce(found: Race) -> None:
+    """The cap, before the first counted run."""
+    from bestk.report.race_table import duration
+
+    print(f"cap {duration(found.cap)}: longer runs are cut and count as the cap", flush=True)
+
+
+def _finish(found: Race, budget: int | None, storage: Path | None, json: bool) -> int:
+    """Run it, show what was found; the exit code."""
+    from bestk.report import race_table
+
+    outcome = found.run(budget, _watch)
+    if json:
+        show_json(outcome.to_dict())
+    else:
+        show(race_table.table(outcome.result, outcome.cut))
+        for line in race_table.lines(outcome):
+            print(line)
+    if outcome.result.stopped == "interrupted":
+        kept = "the same command goes on from here" if storage else "this is the result so far"
+        note(f"bestk: interrupted; {kept}")
+        return 130
+    return 0 if outcome.result.certified else 3
+
+
+def _watch(runner: Runner) -> AbstractContextManager[object]:
+    """A live table on a terminal, silence in a pipe."""
+    from rich.console import Console
+    from rich.live import Live
+
+    from bestk.report.live import REFRESHES
+    from bestk.report.race_table import RaceView
+
+    console = Console(stderr=True)
+    if not console.is_terminal or console.is_dumb_terminal:
+        return nullcontext()
+    view = RaceView(runner)
+    return Live(view, console=console, refresh_per_second=REFRESHES, transient=True)
+
+
+def _write(found: Race, path: Path) -> None:
+    """Every counted run as a row."""
+    try:
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(("command", "seq", "seconds", "cut"))
+            for run in found.runs():
+                writer.writerow((run.command, run.seq, run.seconds, str(run.cut).lower()))
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from error

@@ -1,0 +1,114 @@
+"""`bestk race` through its real entry point, with real commands."""
+
+import csv
+import json
+import os
+import select
+import signal
+from collections import Counter
+
+import pytest
+
+from command import bestk, good, start
+
+PATIENCE = 120  # seconds, for what comes at once unless something is broken
+
+
+def test_people_get_the_cap_a_table_and_the_certificate():
+    slow = "sh -c 'sleep 60; echo [/bold]'"
+    done = bestk("race", slow, "true", "--max-time", "0.25", "--seed", "1")
+    assert (done.returncode, done.stderr) == (0, "")
+    said = done.stdout.splitlines()
+    assert said[0] == "cap 250 ms: longer runs are cut and count as the cap"
+    rows = [line.split("│")[1:-1] for line in said if line.startswith("│")]
+    rows = [[cell.strip() for cell in row] for row in rows]
+    assert [row[0] for row in rows] == ["1", "2"]
+    assert [row[1] for row in rows] == ["true", slow]
+    assert rows[1][2] == "250 ms"
+    assert rows[0][5] == "1.00"
+    assert rows[1][5].startswith(">= ")
+    assert [row[6] for row in rows] == ["in", "out"]
+    assert "certified: error <= 0.05 (docs/e-lucb.md" in done.stdout
+    assert f"runs cut there: {rows[1][4]} of {slow}" in done.stdout
+    assert "means of min(time, cap)" in done.stdout
+
+
+def test_json_is_a_result_with_the_cap_and_every_run_is_exported(tmp_path):
+    export = tmp_path / "runs.csv"
+    commands = ["true 'two words'", "sleep 0.1", "sleep 0.15"]
+    data = json.loads(good("race", "--json", "--export", str(export), *commands))
+    assert data["study"] == "race"
+    assert (data["top"], data["certified"], data["stopped"]) == (commands[:1], True, "rule")
+    assert [arm["label"] for arm in data["arms"]] == commands
+    assert data["cap"] >= 3 * 0.1
+    with export.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["command", "seq", "seconds", "cut"]
+    assert [int(row["seq"]) for row in rows] == list(range(1, data["samples"] + 1))
+    counts = Counter(row["command"] for row in rows)
+    assert counts == {arm["label"]: arm["pulls"] for arm in data["arms"]}
+    assert all(0 < float(row["seconds"]) <= data["cap"] for row in rows)
+    assert Counter(row["command"] for row in rows if row["cut"] == "true") == data["cut"]
+
+
+def test_a_spent_budget_is_exit_code_3():
+    done = bestk("race", "sleep 0.01", "sleep 0.010", "--budget", "8")
+    assert (done.returncode, done.stderr) == (3, "")
+    assert "8 counted runs" in done.stdout
+    assert "not certified (budget)" in done.stdout
+    assert "undecided" in done.stdout
+
+
+def test_failures_are_reported_and_never_timed(tmp_path):
+    export = tmp_path / "runs.csv"
+    done = bestk("race", "true", "sh -c 'echo why >&2; exit 7'", "--export", str(export))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "exit code 7: why" in done.stderr
+    assert not export.exists()
+
+    count = tmp_path / "count"
+    later = f"sh -c 'echo x >> {count}; test $(wc -l < {count}) -le 3'"
+    done = bestk("race", "true", later, "false", "--export", str(export), "--json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "'false' failed in warm-up and leaves the race: exit code 1" in done.stderr
+    assert "failed in a counted run" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert export.read_text().count("wc -l") == 2  # runs 2 and 3; run 1 was a warm-up
+
+
+@pytest.mark.parametrize(
+    ("args", "why"),
+    [
+        (["true", "true"], "listed twice"),
+        (["true"], "at least 2"),
+        (["true", "false", "--warmup", "0"], "at least 1"),
+        (["true", "false", "--export", "/no/such/folder/runs.csv"], "no folder"),
+    ],
+)
+def test_bad_input_is_exit_code_2(args, why):
+    done = bestk("race", *args)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert why in done.stderr
+
+
+def test_an_interrupt_shows_what_there_is_and_can_be_resumed(tmp_path):
+    file, signs = tmp_path / "race.db", tmp_path / "signs"
+    os.mkfifo(signs)
+    race = ["race", "sleep 0.01", "sleep 0.010", "--json", "--storage", str(file)]
+    process = start(*race, "--prepare", f"sh -c 'echo > {signs}'")
+    pipe = os.open(signs, os.O_RDWR)  # to write too: it does not end with the first who has written
+    for _ in range(6):  # 2 warm-ups and the beginning of the fourth counted run
+        assert select.select([pipe], [], [], PATIENCE)[0]
+        os.read(pipe, 1)
+    os.close(pipe)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert "interrupted; the same command goes on from here" in err
+    data = json.loads(out)
+    assert data["stopped"] == "interrupted"
+    assert data["samples"] >= 3
+    again = bestk(*race, "--budget", str(data["samples"] + 2))
+    assert again.returncode == 3
+    resumed = json.loads(again.stdout)
+    assert (resumed["samples"], resumed["cap"]) == (data["samples"] + 2, data["cap"])
