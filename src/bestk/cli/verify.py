@@ -1,0 +1,58 @@
+"""`bestk verify`: check a certificate against the log it was made from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bestk.cli.console import show, show_json
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from bestk.study.verification import Report
+
+REFUTED = 1
+
+
+def verify(
+    certificate: Annotated[Path, typer.Argument(metavar="CERT", help="What `certify` wrote.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file that holds the study.")],
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Recompute a certificate from the study's log, and say yes (exit code 0) or no (1).
+
+    Nothing is shared with the code that ran the study. Example: bestk verify cert.json prompts.db
+    """
+    from bestk.study.verification import read_certificate
+    from bestk.study.verification import verify as check
+
+    report = check(read_certificate(certificate), file)
+    if json:
+        show_json(report.to_dict())
+    else:
+        show(_table(report))
+        show(_conclusion(report))
+    if not report.verified:
+        raise SystemExit(REFUTED)
+
+
+def _table(report: Report) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("check", "holds", "detail", title=Text(f"study {report.study}"))
+    for found in report.checks:
+        word = Text("yes") if found.holds else Text("NO", style="bold red")
+        table.add_row(found.name, word, Text(found.detail))
+    return table
+
+
+def _conclusion(report: Report) -> str:
+    if report.verified:
+        return (
+            "Yes: the certificate follows from the log (docs/certificate.md says what is proved)."
+        )
+    return f"No: {len(report.failed)} of {len(report.checks)} checks fail."

@@ -1,0 +1,193 @@
+"""What a study may claim: its stopping rule, its levels and its theorem, restated from the docs.
+
+docs/theory.md has the LIL radius and its levels, docs/e-lucb.md the hybrid stop and its weights. A
+specification that no theorem covers is an error here: nothing can be claimed of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bestk.study.verification.classes import Decision
+
+# How the answer is compared with the others.
+PAIR = "pair"  # its weakest arm with the strongest arm outside
+EXCHANGE = "exchange"  # every arm with those that may replace it, on a matroid
+LEAD = "lead"  # its total with that of any other set, under revised means
+REGRET = "regret"  # ugape: the largest possible loss of an answered arm
+
+LIL, EVIDENCE, ROUNDS, SAMPLES = "lil", "evidence", "rounds", "samples"  # what bounds are made of
+SPLIT, UNIFORM, HYBRID = "split", "uniform", "hybrid"  # how the error is spread
+
+LEMMA_3_1 = "Lemma 2.1 with the union bound of Theorem 3.1"
+LEMMA_4_1 = "Lemma 2.1 with the union bound of Theorem 4.1"
+# rule, bounds, levels, theorem (with evidence it is one of docs/e-lucb.md)
+POLICIES = {
+    "e-lucb": (PAIR, EVIDENCE, HYBRID, ""),
+    "e-clucb": (LEAD, EVIDENCE, HYBRID, ""),
+    "lil-rand-lucb": (
+        PAIR,
+        LIL,
+        SPLIT,
+        "Theorem 3.1 (uniform levels: Lemma 2.1 with the union bound of Theorem 4.1)",
+    ),
+    "lucb++": (PAIR, LIL, SPLIT, LEMMA_3_1),
+    "lil-lucb": (PAIR, LIL, UNIFORM, LEMMA_4_1),
+    "uniform": (PAIR, LIL, UNIFORM, LEMMA_4_1),
+    "lil-clucb": (LEAD, LIL, UNIFORM, "Theorem 4.1 (other decision classes: Theorem 4.2)"),
+    "lucb": (PAIR, ROUNDS, UNIFORM, "Kalyanakrishnan et al. (2012), correctness of LUCB1"),
+    "clucb": (LEAD, SAMPLES, UNIFORM, "Chen et al. (2014), Theorem 1"),
+    "ugape": (REGRET, SAMPLES, UNIFORM, "Gabillon et al. (2012), Theorem 2"),
+}
+FAITHFUL_EPS = 0.01
+BALANCE = 4  # a side has many arms if it has at least a quarter of the other's
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Everything that the stopping rule reads, as numbers."""
+
+    rule: str
+    bounds: str
+    theorem: str
+    nu: float  # the error probability that is claimed
+    epsilon: float  # the slack that the rule compares with
+    sigma: float
+    sign: float  # -1: rewards are negated, and the largest are wanted as ever
+    eps: float = 0.0  # of the LIL
+    lower: float = math.nan  # level of lower bounds
+    upper: float = math.nan  # level of upper bounds
+    product: float = 0.0  # what the product of both sides' evidence counts for; 0: split stop
+    balanced: bool = False  # which mixture of normal evidence
+
+    @property
+    def levels(self) -> dict[str, float] | None:
+        """As the certificate has them; None where bounds depend on time."""
+        if self.bounds in (ROUNDS, SAMPLES):
+            return None
+        return {"lower": self.lower, "upper": self.upper, "product": self.product}
+
+
+def _require(condition: bool, what: str) -> None:
+    if not condition:
+        raise ValueError(what)
+
+
+def _sigma(rewards: Mapping[str, Any]) -> float:
+    """What makes rewards sub-Gaussian: given, or half the range (Hoeffding's lemma)."""
+    family = rewards["family"]
+    if family in ("gaussian", "subgaussian"):
+        sigma = float(rewards["sigma"])
+    elif family == "bernoulli":
+        sigma = 0.5
+    elif family == "ratings":
+        sigma = (max(rewards["levels"]) - min(rewards["levels"])) / 2
+    else:
+        _require(family == "bounded", f"the reward family {family} is unknown")
+        sigma = (rewards["high"] - rewards["low"]) / 2
+    _require(0.0 < sigma < math.inf, f"sigma = {sigma}")
+    return sigma
+
+
+def _weights(params: Mapping[str, Any], n: int, k: int) -> tuple[float, float, float]:
+    """w1, w2, w3 of the hybrid stop: given, or by the rule of docs/e-lucb.md."""
+    independent = str(params.get("independent", True)).lower() == "true"
+    given = params.get("weights")
+    if given is None:
+        ratio = max(k, n - k) / min(k, n - k)
+        w3 = 1.0 / (1.0 + math.sqrt(n) / 7.0 * ratio**0.3) if independent else 0.0
+        to_low = math.sqrt(n - k) / (math.sqrt(n - k) + math.sqrt(k))
+        return (1.0 - w3) * to_low, (1.0 - w3) * (1.0 - to_low), w3
+    w1, w2, w3 = map(float, given.split(",") if isinstance(given, str) else given)
+    total = w1 + w2 + w3
+    _require(w1 > 0 and w2 > 0 and w3 >= 0 and abs(total - 1.0) <= 1e-9, f"weights {given}")
+    _require(independent or w3 == 0.0, "a product of the evidence of dependent arms")
+    return w1 / total, w2 / total, w3 / total
+
+
+def _lil_levels(how: str, nu: float, n: int, k: int, eps: float) -> tuple[float, float]:
+    """Levels at which Theorem 3.1 (split) or 4.1 (uniform) gives error nu."""
+    _require(0.0 < eps < 1.0, f"eps = {eps}")
+    c_eps = (2.0 + eps) / eps * (1.0 / math.log1p(eps)) ** (1.0 + eps)
+    if how == SPLIT:
+        delta = nu / c_eps
+        levels = delta / (2 * (n - k)), delta / (2 * k)
+    else:
+        delta = (nu * n**eps / c_eps) ** (1.0 / (1.0 + eps))
+        levels = delta / n, delta / n
+    _require(max(levels) < math.log1p(eps) / math.e, "a level that Lemma 2.1 does not allow")
+    return levels
+
+
+def _theorem(rule: str, product: float, is_open: bool) -> str:
+    """Of the policies with evidence."""
+    if is_open:
+        number = 5
+    elif rule == LEAD:
+        number = 4
+    elif product == 0.0:
+        number = 2
+    else:
+        number = 3 if rule == EXCHANGE else 1
+    return f"docs/e-lucb.md, Theorem {number}"
+
+
+def read_claim(problem: Mapping[str, Any], max_arms: int | None, decision: Decision) -> Claim:
+    """What the problem's policy claims when it stops, with the arms that there are."""
+    name, params = problem["policy"], problem["params"]
+    _require(name in POLICIES, f"nothing is proved of the policy {name}")
+    rule, bounds, how, theorem = POLICIES[name]
+    _require(decision.k > 0 or rule == LEAD, f"{name} answers with the K best only")
+    nu, slack = float(problem["delta"]), float(problem["epsilon"])
+    _require(0.0 < nu < 1.0, f"delta = {nu}")
+    _require(0.0 <= slack < math.inf, f"epsilon = {slack}")
+    if params.get("bound") == EVIDENCE:
+        bounds = EVIDENCE
+    _require(problem["variant"] != "heuristic", "nothing is proved of a heuristic variant")
+    maximize = problem["maximize"]
+    _require(not (maximize and decision.ceiling == 0.0), "costs that are maximised")
+    how = params.get("levels", how)
+    _require(how in (SPLIT, UNIFORM, HYBRID), f"levels {how}")
+    n, k = decision.n_arms, decision.k
+    eps, lower, upper, product = 0.0, math.nan, math.nan, 0.0
+    if max_arms is not None:
+        _require(bounds == EVIDENCE and decision.k > 0, "an open study of this kind")
+        _require(params.get("weights") is None, "weights of a hybrid stop in an open study")
+        lower = upper = nu / (2 * max_arms)
+    elif how == HYBRID:
+        if name == "e-clucb" and decision.rank:
+            rule, k = EXCHANGE, decision.rank
+            slack /= min(k, n - k)  # of the total, over so many exchanges
+        if rule == LEAD:
+            _require(params.get("weights") is None, "weights of a hybrid stop without a matroid")
+            lower = upper = nu / n
+        else:
+            w1, w2, w3 = _weights(params, n, k)
+            lower, upper, product = nu * w2 / (n - k), nu * w1 / k, nu * w3 / (k * (n - k))
+    elif bounds == EVIDENCE:
+        lower, upper = nu / n, nu / n
+        if how == SPLIT:
+            lower, upper = nu / (2 * (n - k)), nu / (2 * k)
+    elif bounds == LIL:
+        eps = float(params.get("eps", FAITHFUL_EPS))
+        lower, upper = _lil_levels(how, nu, n, k, eps)
+    if bounds == EVIDENCE:
+        theorem = _theorem(rule, product, max_arms is not None)
+    most = n if max_arms is None else max_arms
+    return Claim(
+        rule=rule,
+        bounds=bounds,
+        theorem=theorem,
+        nu=nu,
+        epsilon=slack,
+        sigma=_sigma(problem["rewards"]),
+        sign=1.0 if maximize else -1.0,
+        eps=eps,
+        lower=lower,
+        upper=upper,
+        product=product,
+        balanced=k == 0 or BALANCE * min(k, most - k) >= max(k, most - k),
+    )

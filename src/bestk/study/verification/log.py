@@ -1,0 +1,105 @@
+"""A reader of a study's log of its own: plain SQL, and the file is never written to."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from json.encoder import encode_basestring_ascii as quote
+from pathlib import Path
+
+from bestk.errors import InputError, StorageError
+
+APPLICATION = 0x62657374  # "best", in the header of a file of bestk
+VERSION = 1  # of the tables that are understood here
+CHUNK = 20_000  # rows fetched at a time
+
+Row = tuple[int, str, int, float, str, float]  # kind, key, arm, reward, data, at
+
+CREATED, ASKED, TOLD, FORGOTTEN, EXPIRED, FAILED, OBSERVED, ADDED, WITHDRAWN, STOPPED = range(10)
+
+
+def line(row: Row) -> bytes:
+    """An event as bytes that depend on nothing else: a JSON array and a line feed, in ASCII.
+
+    Numbers as Python writes them: the shortest digits that give the same double again.
+    """
+    kind, key, arm, reward, data, at = row
+    return f"[{kind},{quote(key)},{arm},{reward!r},{quote(data)},{at!r}]\n".encode("ascii")
+
+
+class LogFile:
+    """The logs in one SQLite file, opened read-only."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        if not self.path.is_file():
+            raise InputError(f"{path} was refused: there is no such file")
+        try:
+            self._connection = self._connect()
+            self._tables = self._read_tables()
+        except sqlite3.Error as error:
+            raise self._unreadable(error) from error
+
+    def _connect(self) -> sqlite3.Connection:
+        uri = self.path.resolve().as_uri()
+        connection = sqlite3.connect(f"{uri}?mode=ro", uri=True)
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError:
+            connection.close()
+            unsaved = Path(f"{self.path}-wal")
+            if unsaved.exists() and unsaved.stat().st_size > 0:
+                raise
+            # in a folder that is read-only, where SQLite cannot share a file with writers
+            connection = sqlite3.connect(f"{uri}?immutable=1", uri=True)
+        return connection
+
+    def _read_tables(self) -> dict[str, int]:
+        header = self._number("PRAGMA application_id")
+        version = self._number("PRAGMA user_version")
+        if header != APPLICATION:
+            raise InputError(f"{self.path} was refused: it holds no study of bestk")
+        if version > VERSION:
+            raise StorageError(
+                f"{self.path} was refused: it was written by a newer bestk (format {version}, this"
+                f" one reads {VERSION})"
+            )
+        rows = self._connection.execute("SELECT name, id FROM studies ORDER BY id")
+        return {str(name): int(number) for name, number in rows}
+
+    def _number(self, query: str) -> int:
+        return int(self._connection.execute(query).fetchone()[0])
+
+    def _unreadable(self, error: sqlite3.Error) -> StorageError:
+        return StorageError(f"{self.path} was refused: it cannot be read ({error})")
+
+    @property
+    def studies(self) -> list[str]:
+        """The names of the studies in the file."""
+        return list(self._tables)
+
+    def count(self, study: str) -> int:
+        """How many events a study has."""
+        try:
+            return self._number(f"SELECT count(*) FROM log_{self._tables[study]}")
+        except sqlite3.Error as error:
+            raise self._unreadable(error) from error
+
+    def rows(self, study: str, many: int) -> Iterator[Row]:
+        """The first so many events of a study, in order."""
+        table = self._tables[study]
+        query = f"SELECT kind, key, arm, reward, data, at FROM log_{table} ORDER BY seq LIMIT ?"
+        try:
+            with closing(self._connection.cursor()) as cursor:
+                cursor.execute(query, (many,))
+                while chunk := cursor.fetchmany(CHUNK):
+                    yield from chunk
+        except sqlite3.Error as error:
+            raise self._unreadable(error) from error
+
+    def close(self) -> None:
+        """Let the file go."""
+        with suppress(sqlite3.Error):
+            self._connection.close()

@@ -1,0 +1,54 @@
+"""What verification says: a list of checks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    holds: bool
+    detail: str
+
+
+@dataclass
+class Report:
+    """All that was looked at; the certificate is verified if every check holds."""
+
+    study: str
+    checks: list[Check] = field(default_factory=list)
+
+    @property
+    def verified(self) -> bool:
+        """Whether the certificate follows from the log."""
+        return bool(self.checks) and all(check.holds for check in self.checks)
+
+    @property
+    def failed(self) -> list[Check]:
+        """What does not hold."""
+        return [check for check in self.checks if not check.holds]
+
+    def add(self, name: str, holds: bool, detail: str) -> bool:
+        """One more check."""
+        self.checks.append(Check(name, bool(holds), detail))
+        return bool(holds)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `--json` prints."""
+        return {
+            "verified": self.verified,
+            "checks": [
+                {"name": check.name, "holds": check.holds, "detail": check.detail}
+                for check in self.checks
+            ],
+        }
+
+
+def some(labels: list[Any]) -> str:
+    """A few labels for a line of text."""
+    shown = ", ".join(map(str, labels[:5]))
+    return shown if len(labels) <= 5 else f"{shown}, ... ({len(labels)} in all)"
