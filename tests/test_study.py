@@ -97,6 +97,12 @@ def test_a_decision_class_is_studied_too():
     assert study.result.theorem.endswith("Theorem 4")
 
 
+def test_a_table_keeps_to_a_line_an_arm_whatever_the_labels_hold():
+    study = Study("s", ["a\nb", "\x1b[2J", "c"], k=1)
+    assert len(str(study.result).splitlines()) == 5
+    assert "\x1b" not in str(study.result)
+
+
 def test_the_certificate_is_in_the_result():
     study = Study("s", range(6), k=2, rewards=bestk.Gaussian(), seed=SEED)
     before = study.result

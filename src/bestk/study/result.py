@@ -62,7 +62,7 @@ class Result:
             low = "-inf" if arm.low is None else f"{arm.low:.4g}"
             high = "inf" if arm.high is None else f"{arm.high:.4g}"
             lines.append(
-                f"{rank:>4}  {arm.label!s:<24.24} {mean:>9}  {f'[{low}, {high}]':<22}"
+                f"{rank:>4}  {_shown(arm.label):<24.24} {mean:>9}  {f'[{low}, {high}]':<22}"
                 f" {arm.pulls:>8,}  {arm.status}"
             )
         proof = (
@@ -72,6 +72,11 @@ class Result:
         )
         lines.append(f"{self.samples:,} samples, {proof}")
         return "\n".join(lines)
+
+
+def _shown(label: Hashable) -> str:
+    """A label on one line of a terminal, whatever it holds."""
+    return str(label) if str(label).isprintable() else repr(label)
 
 
 def _plain(label: Hashable) -> Any:
