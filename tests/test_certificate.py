@@ -376,7 +376,7 @@ def test_a_stop_that_came_too_early_is_refuted(stopped, tmp_path):
     assert not early.is_stopped
     answer = json.dumps(early._fold.answer())
     storage = SQLiteStorage(tmp_path / "early.db")
-    storage.append("s", [ev.Event(ev.STOPPED, data=answer)])
+    storage.append("s", [ev.Event(ev.STOPPED, arm=early._fold.changes, data=answer)])
     log = _Log(storage, "s", early.specification)
     forged = _certificate(log, log.events - 1)
     wrong = failed(forged, tmp_path / "early.db")

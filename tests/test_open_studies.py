@@ -8,6 +8,7 @@ import pytest
 import bestk
 from bestk.errors import InputError, PullError
 from bestk.kernels import step
+from bestk.kernels.types import RUN
 from bestk.problem import Problem
 from bestk.storage import events as ev
 from bestk.storage.events import Event
@@ -251,3 +252,39 @@ def test_an_observation_that_two_processes_logged_counts_once(tmp_path):
     assert (study.result.samples, study.result.arms[1].mean) == (1, 0.25)
     with pytest.raises(PullError, match=r"it was 0.25"):
         study.add("b", 0.75, "id")
+
+
+def test_a_stop_that_an_arm_overtook_is_no_stop(tmp_path):
+    """Two processes: one sees the rule hold, but another lets an arm in before that is written."""
+    study = Study("s", "abcd", k=1, max_arms=6, seed=3, storage=tmp_path / "s.db")
+    raters = Raters(bestk.Bounded())
+    while study._fold.plan():
+        for pull in study.ask():
+            study.tell(pull, raters(pull.arm))
+    overtaken = Event(ev.STOPPED, "", study._fold.changes, 0.0, "[1]")
+    Study("s", storage=tmp_path / "s.db").add_arm("e")
+    study._storage.append("s", [overtaken])
+    assert not study.result.certified
+    go(study, raters)
+    assert (study.result.top, study.result.certified) == (("e",), True)
+
+
+def test_an_arm_in_the_place_of_another_gets_coins_of_its_own():
+    """Bounded rewards are rounded by coins; one that was seen before would not be a coin."""
+    study = Study("s", "abc", k=1, max_arms=4, seed=3)
+    tossed = []  # what a coin is numbered by: the run, the row, the observation
+
+    def observe(arm, number):
+        for _ in range(40):
+            row = study._fold.rows[number]
+            count, run = study._fold.state.counts[row], study._fold.state.clock[RUN]
+            tossed.append((int(run), row, int(count)))
+            study.add(arm, 0.123, str(len(tossed)))
+
+    observe("b", 1)
+    observe("c", 2)
+    study.withdraw_arm("a")  # b and c move up a row
+    study.add_arm("d")  # where c was
+    observe("d", 3)
+    observe("c", 2)
+    assert len(set(tossed)) == len(tossed)

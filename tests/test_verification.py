@@ -67,11 +67,12 @@ def recomputed(history):
 @pytest.mark.parametrize("seed", [0, 1, 2**40 + 12345, 2**63 - 1])
 def test_the_rounding_coin_is_the_kernels(seed):
     arms, numbers = np.array([0, 5, 999, 7]), np.array([0, 3, 10**6, 2**40])
+    changes = np.array([0, 2, 0, 31])
     expected = [
-        rng.uniform(seed, 0, arm, n, rng.ROUNDING)
-        for arm, n in zip(arms.tolist(), numbers.tolist(), strict=True)
+        rng.uniform(seed, run, arm, n, rng.ROUNDING)
+        for run, arm, n in np.array([changes, arms, numbers]).T.tolist()
     ]
-    assert coins(seed, arms, numbers).tolist() == expected
+    assert coins(seed, arms, changes, numbers).tolist() == expected
 
 
 @pytest.mark.parametrize("maximize", [True, False])

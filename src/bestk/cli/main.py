@@ -12,11 +12,21 @@ from typing import Annotated, Any
 import typer
 
 from bestk import __version__
+from bestk.cli.certify import certify
 from bestk.cli.console import note
+from bestk.cli.doctor import doctor
+from bestk.cli.export import export
+from bestk.cli.init import init
+from bestk.cli.listing import list_
 from bestk.cli.plan import PlanCommand, plan
 from bestk.cli.policies import policies
+from bestk.cli.race import race
+from bestk.cli.report import report
 from bestk.cli.reproduce import reproduce
+from bestk.cli.run import run
 from bestk.cli.simulate import simulate
+from bestk.cli.status import status
+from bestk.cli.verify import verify
 from bestk.errors import BestkError
 
 app = typer.Typer(
@@ -58,9 +68,23 @@ def _fail(message: str, code: int) -> None:
     raise typer.Exit(code)
 
 
-for _command in (simulate, reproduce, policies):
+for _command in (
+    run,
+    init,
+    race,
+    simulate,
+    reproduce,
+    policies,
+    certify,
+    verify,
+    status,
+    report,
+    export,
+    doctor,
+):
     app.command()(_guard(_command))
 app.command(cls=PlanCommand)(_guard(plan))
+app.command("list")(_guard(list_))
 
 
 def _version(wanted: bool) -> None:

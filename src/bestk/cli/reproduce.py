@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bestk.cli.cluster import Dask, workers
 from bestk.cli.console import announce_compilation, note, progress, show
 from bestk.errors import InputError
+
+if TYPE_CHECKING:
+    from bestk.paper.results import Row, Rows
+    from bestk.paper.verdicts import Claim
 
 FULL_RUNS, QUICK_RUNS = 200, 20
 
@@ -29,6 +35,7 @@ def reproduce(
         int | None, typer.Option(help="Runs a point.", show_default="200, quick: 20")
     ] = None,
     jobs: Annotated[int | None, typer.Option(help="Threads.", show_default="all cores")] = None,
+    dask: Dask = None,
 ) -> None:
     """Reproduce Figures 1 and 2 of the paper and test its claims.
 
@@ -39,7 +46,7 @@ def reproduce(
     from bestk.paper import claims, cpe, extra, run
     from bestk.paper.panels import FULL_ARMS, QUICK_ARMS, choose
     from bestk.paper.results import ResultsFile
-    from bestk.report import cpe_figure, figures, html, tables
+    from bestk.report import figures, tables
 
     if runs is None:
         runs = QUICK_RUNS if quick else FULL_RUNS
@@ -47,62 +54,71 @@ def reproduce(
         raise InputError(f"runs={runs} was refused: an interval needs at least 2")
     chosen, with_cpe = choose(panels)
     figures.load_matplotlib()  # before hours of work, not after
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {out}: {error.strerror}") from error
-    file = ResultsFile(out / "results.csv")
-    wanted = list(run.points(chosen, QUICK_ARMS if quick else FULL_ARMS))
-    combinatorial = cpe.points(quick) if with_cpe else []
-    announce_compilation()
-    try:
-        with progress("reproducing", len(wanted) + len(combinatorial)) as advance:
-            run.run_points(
-                file,
-                wanted,
-                runs,
-                jobs,
-                lambda p: advance(1, f"{p.panel.id} N={p.arms} {p.policy}"),
-            )
-            cpe.run_points(
-                file,
-                combinatorial,
-                runs,
-                jobs,
-                lambda p: advance(1, f"{p.structure.name} G={p.gap} {p.policy}"),
-            )
-    except KeyboardInterrupt:
-        note(f"{len(file.rows)} points are in {file.path}; the same command goes on from there")
-        raise
+    with workers(dask, jobs) as who:
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot make the folder {out}: {error.strerror}") from error
+        file = ResultsFile(out / "results.csv")
+        wanted = list(run.points(chosen, QUICK_ARMS if quick else FULL_ARMS))
+        combinatorial = cpe.points(quick) if with_cpe else []
+        if dask is None:
+            announce_compilation()
+        try:
+            with progress("reproducing", len(wanted) + len(combinatorial)) as advance:
+                run.run_points(
+                    file,
+                    wanted,
+                    runs,
+                    who.jobs,
+                    lambda p: advance(1, f"{p.panel.id} N={p.arms} {p.policy}"),
+                    who.executor,
+                )
+                cpe.run_points(
+                    file,
+                    combinatorial,
+                    runs,
+                    who.jobs,
+                    lambda p: advance(1, f"{p.structure.name} G={p.gap} {p.policy}"),
+                    who.executor,
+                )
+        except KeyboardInterrupt:
+            note(f"{len(file.rows)} points are in {file.path}; the same command goes on from there")
+            raise
+        tested = []
+        if panels is None:
+            with progress("testing claims", len(extra.EXTRA)) as advance:
+                for test in extra.EXTRA:
+                    tested.append(test(extra.Lab(runs, who.jobs, who.executor)))
+                    advance(1, "testing claims")
     rows = {point.key: file.rows[point.key] for point in wanted}
     cpe_rows = [file.rows[point.key] for point in combinatorial]
-    found = claims.from_panels(rows)
+    found = claims.from_panels(rows) + tested
     found += cpe.fewer(cpe_rows)
     if (growth := cpe.growth(cpe_rows)) is not None:
         found.append(growth)
-    if panels is None:
-        with progress("testing claims", len(extra.EXTRA)) as advance:
-            for test in extra.EXTRA:
-                found.append(test(extra.Lab(runs, jobs)))
-                advance(1, "testing claims")
     found.sort(key=lambda claim: (int(claim.id.split("-")[0]), claim.id))
+    command = "bestk reproduce" + " --quick" * quick + (f" --panels {panels}" if panels else "")
+    written = _write(out, rows, cpe_rows, found, f"{command} --runs {runs}")
+    show(tables.claims(found))
+    for path in written:
+        print(path)
+
+
+def _write(
+    out: Path, rows: Rows, cpe_rows: Sequence[Row], found: Sequence[Claim], command: str
+) -> list[Path]:
+    """Draw the figures and write the verdicts."""
+    from bestk.report import cpe_figure, figures, html
+
+    verdicts, page = out / "claims.json", out / "report.html"
     try:
         pictures = figures.save(rows, out)
-        if with_cpe:
+        if cpe_rows:
             pictures += cpe_figure.save(cpe_rows, out)
-        (out / "claims.json").write_text(
-            json.dumps([claim.to_dict() for claim in found], indent=1) + "\n", encoding="utf-8"
-        )
-        command = "bestk reproduce" + " --quick" * quick + (f" --panels {panels}" if panels else "")
-        command += f" --runs {runs}"
-        html.write(
-            out / "report.html",
-            [path for path in pictures if path.suffix == ".png"],
-            found,
-            command,
-        )
+        text = json.dumps([claim.to_dict() for claim in found], indent=1) + "\n"
+        verdicts.write_text(text, encoding="utf-8")
+        html.write(page, [path for path in pictures if path.suffix == ".png"], found, command)
     except OSError as error:
         raise InputError(f"cannot write {error.filename}: {error.strerror}") from error
-    show(tables.claims(found))
-    for path in [*pictures, out / "claims.json", out / "report.html"]:
-        print(path)
+    return [*pictures, verdicts, page]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bestk.cli import inputs
+from bestk.cli.cluster import Dask, workers
 from bestk.cli.console import announce_compilation, note, progress, show, show_json
 from bestk.errors import InputError, UnknownName
 
@@ -70,6 +71,7 @@ def simulate(
     high: inputs.High = None,
     max_samples: inputs.MaxSamples = None,
     jobs: inputs.Jobs = None,
+    dask: Dask = None,
     param: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="A policy's own parameter; may be repeated."),
@@ -104,8 +106,13 @@ def simulate(
         inputs.refuse_data(data, array, draw)
         made = _structured(decision, graph, generate, gap, not minimize)
     assumed = inputs.assumed_rewards(made, rewards, sigma, low, high)
-    announce_compilation()
-    with warnings.catch_warnings(record=True) as caught, progress("simulating", runs) as advance:
+    if dask is None:
+        announce_compilation()
+    with (
+        workers(dask, jobs) as who,
+        warnings.catch_warnings(record=True) as caught,
+        progress("simulating", runs) as advance,
+    ):
         warnings.simplefilter("always")
         result = simulation.simulate(
             made,
@@ -118,7 +125,8 @@ def simulate(
             runs=runs,
             seed=seed,
             max_samples=max_samples,
-            jobs=jobs,
+            jobs=who.jobs,
+            executor=who.executor,
             progress=lambda done: advance(done, "simulating"),
         )
     for warning in caught:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
 from bestk.combinatorial import combinatorial_difficulty
@@ -94,6 +95,7 @@ def run_points(
     runs: int,
     jobs: int | None,
     progress: Callable[[Point], None],
+    executor: Executor | None = None,
 ) -> None:
     """Fill the file; in its rows `alpha` is the gap and `k` is empty."""
     for point in wanted:
@@ -102,13 +104,13 @@ def run_points(
         if point.key in file.rows:
             check_settings(file, file.rows[point.key], own)
         else:
-            file.append(_run(point, own, jobs))
+            file.append(_run(point, own, jobs, executor))
         progress(point)
 
 
-def _run(point: Point, runs: int, jobs: int | None) -> Row:
+def _run(point: Point, runs: int, jobs: int | None, executor: Executor | None) -> Row:
     instance = point.structure.make(point.gap)
-    row = measure(PANEL, instance, point.policy, point.variant, runs, jobs)
+    row = measure(PANEL, instance, point.policy, point.variant, runs, jobs, executor)
     return replace(row, alpha=point.gap)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +44,7 @@ class Lab:
 
     runs: int
     jobs: int | None
+    executor: Executor | None = None
 
     def run(
         self,
@@ -64,6 +66,7 @@ class Lab:
             runs=self.runs,
             seed=SEED,
             jobs=self.jobs,
+            executor=self.executor,
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
 from bestk.errors import ResultsFileError
@@ -62,6 +63,7 @@ def run_points(
     runs: int,
     jobs: int | None,
     progress: Callable[[Point], None],
+    executor: Executor | None = None,
 ) -> None:
     """Fill the file; rows that are there already are kept, and must come from the same settings."""
     for point in wanted:
@@ -71,15 +73,18 @@ def run_points(
     for point in wanted:
         if point.key not in file.rows:
             known = done.get(point.same_runs)
-            row = replace(known, panel=point.panel.id) if known else _run(point, runs, jobs)
+            if known:
+                row = replace(known, panel=point.panel.id)
+            else:
+                row = _run(point, runs, jobs, executor)
             done[point.same_runs] = row
             file.append(row)
         progress(point)
 
 
-def _run(point: Point, runs: int, jobs: int | None) -> Row:
+def _run(point: Point, runs: int, jobs: int | None, executor: Executor | None) -> Row:
     instance = point.panel.make(point.arms)
-    return measure(point.panel.id, instance, point.policy, point.variant, runs, jobs)
+    return measure(point.panel.id, instance, point.policy, point.variant, runs, jobs, executor)
 
 
 def measure(
@@ -89,6 +94,7 @@ def measure(
     variant: str | None,
     runs: int,
     jobs: int | None,
+    executor: Executor | None = None,
 ) -> Row:
     """Simulate a policy with the paper's nu and sigma, as a row of results.csv."""
     result = simulate(
@@ -100,6 +106,7 @@ def measure(
         runs=runs,
         seed=SEED,
         jobs=jobs,
+        executor=executor,
     )
     return Row(
         panel=panel,

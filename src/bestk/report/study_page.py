@@ -41,7 +41,7 @@ def write(
         raise InputError(f"{target} was refused: there is no folder {target.parent}")
     result = study.result
     arms = order(study, result)
-    log = SQLiteStorage(path).read(study.name)
+    log = SQLiteStorage(path, read_only=True).read(study.name)
     trajectory = replay(
         study.specification, log, finalists(study, result, arms), frozenset(result.top)
     )

@@ -1,159 +1,31 @@
-"""The Monte Carlo engine: replicates of one policy on one instance, spread over threads.
+"""The Monte Carlo engine: replicates of one policy on one instance, with known means.
 
-Kernels release the GIL, and every draw is a function of (seed, run, arm, n), so the numbers do not
-depend on how runs are spread over `jobs`.
+The numbers do not depend on how runs are spread over threads, processes or machines.
 """
 
 from __future__ import annotations
 
-import math
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from bestk.decisions import DecisionClass, Oracle, TopK
+from bestk.decisions import DecisionClass
 from bestk.errors import InputError, TiedMeansWarning
-from bestk.kernels import loop, step
-from bestk.kernels.types import TOTAL, BoolArray, IntArray, World
-from bestk.policies import Configured
-from bestk.policies.combinatorial import Stepper, is_python
+from bestk.policies.combinatorial import is_python
 from bestk.problem import Problem
 from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings, Rewards
+from bestk.simulation.batch import Batch, load_kernels
+from bestk.simulation.distribution import Progress, play_in_threads, play_on
 from bestk.simulation.instances import TIE, Instance, make_instance, structured
 from bestk.simulation.records import SimulationResult
 
 MAX_SAMPLES = 10**9  # per run
-ROUNDING = 1e-12  # forgiven when a total or a difference is compared
-CHUNKS = 8  # pieces of work per job: small enough to share, large enough to amortise
-
-Progress = Callable[[int], None]  # called with the number of runs just finished
-
-
-@dataclass(frozen=True, eq=False)
-class _Batch:
-    """All runs of one simulation: what kernels read, and the arrays they fill, an entry a run."""
-
-    configured: Configured
-    world: World
-    instance: Instance
-    acceptable: BoolArray
-    least: float
-    max_samples: int
-    samples: IntArray
-    top_samples: IntArray
-    finished: BoolArray
-    right: BoolArray
-    cancel: IntArray
-
-    @classmethod
-    def of(
-        cls, configured: Configured, instance: Instance, problem: Problem, runs: int, cap: int
-    ) -> _Batch:
-        rounding = ROUNDING * (1.0 + abs(instance.best_total))
-        return cls(
-            configured=configured,
-            world=instance.world(problem.rewards),
-            instance=instance,
-            acceptable=_acceptable(instance, problem.epsilon),
-            least=instance.best_total - problem.epsilon - rounding,
-            max_samples=cap,
-            samples=np.zeros(runs, np.int64),
-            top_samples=np.zeros(runs, np.int64),
-            finished=np.zeros(runs, np.bool_),
-            right=np.zeros(runs, np.bool_),
-            cancel=np.zeros(1, np.int64),
-        )
-
-    def play(self, part: range) -> int:
-        """Run the runs of `part`, return how many."""
-        if is_python(self.configured.spec):
-            self._play_in_python(part)
-        else:
-            self._play_compiled(part)
-        return len(part)
-
-    def _play_compiled(self, part: range) -> None:
-        where = slice(part.start, part.stop)
-        spec = self.configured.spec
-        loop.play_many(
-            self.configured.new_state(),
-            spec,
-            self.world,
-            part.start,
-            self.max_samples,
-            self.instance.values,
-            self.acceptable,
-            self.least,
-            self.samples[where],
-            self.top_samples[where],
-            self.finished[where],
-            self.right[where],
-            np.zeros(max(spec.n_arms, 2), np.int64),
-            self.cancel,
-        )
-
-    def _play_in_python(self, part: range) -> None:
-        """The same loop around a Python oracle."""
-        stepper = Stepper(self.instance.decision, self.configured)
-        state, spec, out = stepper.state, stepper.spec, stepper.out
-        for run in part:
-            stepper.reset(run)
-            begun = step.ask_means(state, spec, out)
-            while stepper.finish(begun):
-                begun = loop.turn(state, spec, self.world, run, out)
-                if state.clock[TOTAL] >= self.max_samples or self.cancel[0]:
-                    break
-            else:
-                self.finished[run] = True
-                self.right[run] = loop.score(
-                    state, spec, self.instance.values, self.acceptable, self.least, out
-                )
-            self.samples[run] = state.clock[TOTAL]
-            self.top_samples[run] = state.counts[self.acceptable].sum()
-
-    def play_all(self, jobs: int, progress: Progress | None) -> None:
-        """Spread all runs over threads; an interrupt stops the kernels too."""
-        runs = len(self.samples)
-        size = max(1, math.ceil(runs / (CHUNKS * jobs)))
-        parts = [range(start, min(start + size, runs)) for start in range(0, runs, size)]
-        with ThreadPoolExecutor(jobs) as pool:
-            futures = [pool.submit(self.play, part) for part in parts]
-            try:
-                for future in as_completed(futures):
-                    done = future.result()
-                    if progress is not None:
-                        progress(done)
-            except BaseException:
-                self.cancel[0] = 1
-                pool.shutdown(cancel_futures=True)
-                raise
-
-
-def _load_kernels(python_oracle: bool) -> None:
-    """Load or compile the kernels before the clock starts: a few samples of two arms."""
-    decision: DecisionClass = TopK(2, 1)
-    if python_oracle:
-        decision = Oracle(2, lambda weights: np.arange(2) == weights.argmax())
-    instance = structured(decision, [1.0, 0.0])
-    problem = Problem(decision)
-    _Batch.of(problem.configure(0), instance, problem, 1, 10**5).play(range(1))
-
-
-def _acceptable(instance: Instance, epsilon: float) -> BoolArray:
-    """Arms that may be answered: value >= mu_(K) - epsilon; of other classes, the best set."""
-    if instance.k is None:
-        return instance.optimum
-    # with slack, forgive the rounding of the subtraction; without, compare exactly
-    rounding = ROUNDING if epsilon > 0 else 0.0
-    acceptable: BoolArray = instance.values >= instance.threshold - epsilon - rounding
-    return acceptable
 
 
 def _check(instance: Instance, problem: Problem, runs: int, jobs: int, cap: int | None) -> None:
@@ -234,6 +106,7 @@ def simulate(
     seed: int = 1,
     max_samples: int | None = None,
     jobs: int | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> SimulationResult:
     """Run a policy many times on an instance with known means.
@@ -245,6 +118,8 @@ def simulate(
     the *total* of the answer is within epsilon of the best total. The same seed gives the same
     numbers every time, on any number of `jobs` (default: one a core), and all policies see the
     same rewards. A run that reaches `max_samples` (default 10^9) is unfinished and never right.
+    Runs are spread over `jobs` threads, or over an `executor` of `jobs` processes or machines (any
+    `concurrent.futures.Executor`, such as Dask's `client.get_executor()`).
     """
     instance = as_instance(instance, arms, k, alpha, decision, maximize)
     problem = Problem(
@@ -261,11 +136,16 @@ def simulate(
     _check(instance, problem, runs, jobs, max_samples)
     configured = problem.configure(seed)
     cap = max_samples if max_samples is not None else MAX_SAMPLES
-    _load_kernels(is_python(configured.spec))
-    batch = _Batch.of(configured, instance, problem, runs, cap)
-    started = time.perf_counter()
-    # threads gain nothing around a Python oracle, and a user's need not be safe in them
-    batch.play_all(1 if is_python(configured.spec) else jobs, progress)
+    python_oracle = is_python(configured.spec)
+    if executor is None:
+        load_kernels(python_oracle)
+        batch = Batch.of(instance, problem, seed, cap, range(runs))
+        started = time.perf_counter()
+        # threads gain nothing around a Python oracle, and a user's need not be safe in them
+        outcome = play_in_threads(batch, 1 if python_oracle else jobs, progress)
+    else:
+        started = time.perf_counter()
+        outcome = play_on(executor, instance, problem, seed, cap, runs, jobs, progress)
     seconds = time.perf_counter() - started
     return SimulationResult(
         instance=instance,
@@ -276,8 +156,5 @@ def simulate(
         seed=seed,
         max_samples=cap,
         seconds=seconds,
-        samples=batch.samples,
-        top_samples=batch.top_samples,
-        finished=batch.finished,
-        right=batch.right,
+        **outcome._asdict(),
     )

@@ -15,7 +15,7 @@ FAILED = 5  # key: the pull, which raised, hung or returned no number and stays 
 OBSERVED = 6  # key: an id of the user's; arm; reward
 ARM_ADDED = 7  # data: the label, JSON
 ARM_WITHDRAWN = 8  # arm
-STOPPED = 9  # data: the answer, JSON
+STOPPED = 9  # arm: how often arms had come or gone; data: the answer, JSON
 
 
 class Event(NamedTuple):

@@ -21,3 +21,7 @@ class MemoryStorage:
     def read(self, study: str, start: int = 0) -> Iterator[Event]:
         """The events of a study from number `start` on."""
         return iter(self._logs[study][start:])
+
+    def length(self, study: str) -> int:
+        """How many events there are."""
+        return len(self._logs[study])

@@ -126,7 +126,7 @@ class _Log:
                 before = fold.stopped
                 fold.apply(batch)
                 batch = []
-                if before is None or before is not fold.stopped:
+                if fold.stopped is not None and fold.stopped is not before:
                     found = number
         return found
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,14 +31,15 @@ OF_ARMS = ("counts", "sums", "means", "spread", "levels")  # an arm's statistics
 NEW_ROUND = -1  # in place of an arm
 
 
-@dataclass(slots=True)
-class Open:
+class Open(NamedTuple):
     """A pull that was handed out and not answered yet."""
 
     arm: int
-    index: int
+    order: int  # among all pulls of the study
     at: float
-    failures: int = 0
+
+
+_open = partial(tuple.__new__, Open)  # quicker than its own constructor
 
 
 class Fold:
@@ -52,6 +53,7 @@ class Fold:
         self.handed = 0  # pulls so far
         self.waiting: list[int] = []  # arms of the present round that are yet to be handed out
         self.open: dict[str, Open] = {}
+        self.failures: dict[str, int] = {}  # of open pulls
         self.answers: dict[str, float] = {}  # to pulls
         self.observed: dict[str, float] = {}  # elsewhere, by the user's id
         self.stopped: list[int] | None = None  # the certified answer
@@ -61,8 +63,8 @@ class Fold:
         self.failed = [0] * len(self.all_labels)
         self.given_up = [0] * len(self.all_labels)  # pulls forgotten or expired
         self._shelf: dict[int, dict[str, Any]] = {}  # statistics of withdrawn arms
+        self.changes = 0  # how often arms came or went
         self._lay(list(range(len(self.all_labels))))
-        step.reset(self.state, 0)
 
     def _lay(self, arms: list[int]) -> None:
         """A state with a row for each of these arms."""
@@ -75,6 +77,7 @@ class Fold:
         self.pending = np.zeros(len(arms), np.int64)  # open pulls
         self._shadow: State | None = None
         self._tell = direct(step.tell, self.state, self.spec, 0, 0.0)
+        step.reset(self.state, self.changes)  # fresh coins: rows may stand for other arms now
 
     @property
     def labels(self) -> list[Hashable]:
@@ -113,7 +116,7 @@ class Fold:
                 elif self.waiting:
                     self.waiting.pop(0)
                 if arm in self.rows:  # otherwise withdrawn by another process at that moment
-                    self.open[key] = Open(arm, self.handed, at)
+                    self.open[key] = _open((arm, self.handed, at))
                     self.pending[self.rows[arm]] += 1
                     if self._shadow is not None:
                         self._count(self._shadow, self.rows[arm])
@@ -154,11 +157,10 @@ class Fold:
             self._drop(key)
         elif kind == ev.FAILED:
             if key in self.open:
-                pull = self.open[key]
-                pull.failures += 1
-                self.failed[pull.arm] += 1
+                self.failures[key] = self.failures.get(key, 0) + 1
+                self.failed[self.open[key].arm] += 1
         elif kind == ev.STOPPED:
-            if self.stopped is None:
+            if self.stopped is None and arm == self.changes:  # of the arms that are there
                 self.stopped = json.loads(data)
         elif kind == ev.ARM_ADDED:
             self._admit(arm, read_label(json.loads(data)) if data else self.newcomers.pop(arm))
@@ -200,8 +202,8 @@ class Fold:
             self._shelf[arm] = {
                 name: getattr(self.state, name)[row].copy() for name in self._kept()
             }
+        self.changes += 1
         self._lay(arms)
-        step.reset(self.state, 0)
         for arm in arms:
             for name, value in self._shelf.pop(arm, {}).items():
                 getattr(self.state, name)[self.rows[arm]] = value

@@ -7,13 +7,13 @@ import math
 import numpy as np
 
 from bestk.kernels import bounds, evidence
-from bestk.kernels.types import EVIDENCE, NORMAL, FloatArray, Spec, State
+from bestk.kernels.types import EVIDENCE, NORMAL, ROUND, FloatArray, Spec, State
 
 
 def intervals(state: State, spec: Spec) -> tuple[FloatArray, FloatArray]:
     """Lower and upper bounds as the policy sees them (negated rewards to minimise)."""
     low, high = np.full(spec.n_arms, -math.inf), np.full(spec.n_arms, math.inf)
-    width = bounds.width(state, spec) if bounds.grows(spec) else 0.0
+    width = _width(state, spec) if bounds.grows(spec) else 0.0
     for i in np.flatnonzero(state.counts):
         if spec.radius == EVIDENCE and state.evidence.family != NORMAL:
             low[i], high[i] = (_inverted(state, spec, int(i), side) for side in (0, 1))
@@ -25,6 +25,16 @@ def intervals(state: State, spec: Spec) -> tuple[FloatArray, FloatArray]:
             down, up = (bounds.radius(state, spec, side, t) for side in (0, 1))
         low[i], high[i] = state.means[i] - down, state.means[i] + up
     return low, high
+
+
+def _width(state: State, spec: Spec) -> float:
+    """As of LUCB's last round, which is never below the samples of an arm: its proof needs that."""
+    before = state.clock[ROUND]
+    state.clock[ROUND] = max(before, state.counts.max(), 1)
+    try:
+        return float(bounds.width(state, spec))
+    finally:
+        state.clock[ROUND] = before
 
 
 def _inverted(state: State, spec: Spec, i: int, side: int) -> float:

@@ -1,27 +1,75 @@
-"""Opening a study that is there already, for everything that only looks at one."""
+"""Looking at a study that is there already; its file is not changed, and need not be writable."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Hashable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
-from bestk.errors import InputError, UnknownName
+from bestk.errors import InputError, StorageError, UnknownName
 from bestk.storage import SQLiteStorage
+from bestk.storage import events as ev
+from bestk.study.fold import Fold
+from bestk.study.specification import Specification
 from bestk.study.study import Study
 
 
 def open_study(path: str | os.PathLike[str], name: str | None = None) -> Study:
     """The study of that name in a file; the name may be left out where the file holds only one."""
-    if not Path(path).is_file():
+    storage = open_storage(path)
+    return Study(choose(storage, name), storage=storage)
+
+
+def open_storage(path: str | os.PathLike[str]) -> SQLiteStorage:
+    """A file with at least one study, to be read."""
+    if not Path(path).exists():
         raise InputError(f"{path} was refused: there is no such file")
-    storage = SQLiteStorage(path)
-    names = storage.studies()
-    if not names:
+    storage = SQLiteStorage(path, read_only=True)
+    if not storage.studies():
         raise InputError(f"{path} was refused: there is no study in it yet")
+    return storage
+
+
+def choose(storage: SQLiteStorage, name: str | None) -> str:
+    """The name of a study that is there: the one given, or the only one."""
+    names = storage.studies()
     if name is None:
         if len(names) > 1:
-            raise InputError(f"which study of {path}? Name one of {', '.join(names)}")
-        name = names[0]
+            raise InputError(f"which study of {storage.path}? Name one of {', '.join(names)}")
+        return names[0]
     if name not in names:
         raise UnknownName("study", name, names)
-    return Study(name, storage=storage)
+    return name
+
+
+class Observation(NamedTuple):
+    """A reward that counts. Times are in seconds since 1970."""
+
+    seq: int  # of the event, from 1
+    pull: str  # its id; of one that was added, the user's
+    arm: Hashable
+    reward: float
+    asked: float | None
+    told: float
+    kind: str  # told, or added
+
+
+def observations(storage: SQLiteStorage, name: str) -> Iterator[Observation]:
+    """All that the answer rests on, in log order: the fold decides which answers count."""
+    events = storage.read(name)
+    first = next(events, None)
+    if first is None or first.kind != ev.CREATED:
+        raise StorageError(f"the log of {name} does not begin with its specification")
+    fold = Fold(Specification.from_json(first.data))
+    fold.apply([first])
+    for seq, event in enumerate(events, 2):
+        told, pull = fold.told, fold.open.get(event.key)
+        fold.apply([event])
+        if fold.told == told:
+            continue
+        number, asked, kind = event.arm, None, "added"
+        if event.kind == ev.TOLD and pull is not None:
+            number, asked, kind = pull.arm, pull.at, "told"
+        label = fold.all_labels[number]
+        yield Observation(seq, event.key, label, event.reward, asked, event.at, kind)

@@ -7,6 +7,7 @@ Everything that happens is an event in the study's log (`storage`), and the stat
 from __future__ import annotations
 
 import json
+import math
 import os
 import secrets
 import threading
@@ -108,14 +109,16 @@ class Study:
         self.problem = self.specification.problem
         self._fold = Fold(self.specification)
         self._numbers: dict[Hashable, int] = {}
+        rewards = self.problem.rewards
+        is_normal = isinstance(rewards, Gaussian | SubGaussian)
+        self._farthest = FARTHEST * rewards.sigma if is_normal else math.inf
         self._token, self._asked, self._started = secrets.token_hex(4), 0, time.monotonic()
         self._sync()
         self._again = [] if self.specification.lease else list(self._fold.open)
 
     def _validate(self, reward: float) -> None:
-        rewards = self.problem.rewards
-        rewards.validate(reward)
-        if isinstance(rewards, Gaussian | SubGaussian) and abs(reward) > FARTHEST * rewards.sigma:
+        self.problem.rewards.validate(reward)
+        if abs(reward) > self._farthest:
             raise InputError(
                 f"reward {reward!r} was refused: more than {FARTHEST:g} times sigma away from 0,"
                 " digits are lost; subtract a constant from all rewards"
@@ -131,10 +134,15 @@ class Study:
     def _append(self, events: Sequence[Event]) -> None:
         """Write first, then believe: after a crash the log knows at least as much as anyone."""
         self._storage.append(self.name, events)
-        if self._alone:
+        if self._alone or (len(events) > 1 and self._is_next(events)):
             self._fold.apply(events)
         else:
             self._sync()
+
+    def _is_next(self, events: Sequence[Event]) -> bool:
+        """Whether these are all that is new in the log: then they need not be read back."""
+        length = getattr(self._storage, "length", None)  # a storage need not have it
+        return length is not None and length(self.name) == self._fold.seen + len(events)
 
     def _expire(self) -> None:
         lease = self.specification.lease
@@ -176,7 +184,9 @@ class Study:
                     arms = fold.plan()
                     if not arms:
                         answer = json.dumps(fold.answer())
-                        self._append([Event(ev.STOPPED, data=answer, at=time.time())])
+                        self._append(
+                            [Event(ev.STOPPED, "", fold.changes, 0.0, answer, time.time())]
+                        )
                         continue  # unless an arm came at that moment
                     arm, data = arms[0], "+" + ",".join(map(str, arms[1:]))
                 self._asked += 1
@@ -188,7 +198,7 @@ class Study:
 
     def _pull(self, key: str) -> Pull:
         pull = self._fold.open[key]
-        return Pull(key, self._fold.all_labels[pull.arm], pull.index)
+        return Pull(key, self._fold.all_labels[pull.arm], pull.order)
 
     def tell(self, pull: Pull | str, reward: float) -> None:
         """Record the reward of a pull, exactly once; durable on return.
@@ -207,20 +217,20 @@ class Study:
                 key = pull.id if isinstance(pull, Pull) else pull
                 if key not in fold.open:
                     self._sync()  # another process may have asked
+                if key in fold.open and key not in fresh:
+                    self._validate(reward)
+                    fresh[key] = float(reward)
+                    continue
                 before = fresh.get(key, fold.answers.get(key))
-                if before is not None:
-                    if before == reward:
-                        continue
-                    raise PullError(
-                        f"a second answer to pull {key} was refused: it was {before}, now {reward}"
-                    )
-                if key not in fold.open:
+                if before is None:
                     raise PullError(
                         f"pull {key} was refused: it was given up, its lease ran out, or nobody"
                         " asked for it"
                     )
-                self._validate(reward)
-                fresh[key] = float(reward)
+                if before != reward:
+                    raise PullError(
+                        f"a second answer to pull {key} was refused: it was {before}, now {reward}"
+                    )
             if not fresh:
                 return
             now = time.time()
@@ -234,7 +244,7 @@ class Study:
         with self._lock:
             key = self._require_open(pull)
             self._append([Event(ev.FAILED, key, data=why, at=time.time())])
-            return self._fold.open[key].failures if key in self._fold.open else 0
+            return self._fold.failures.get(key, 0)
 
     def forget(self, pull: Pull | str) -> None:
         """Give an open pull up: a late answer to it will be refused.

@@ -1,7 +1,8 @@
 """The coin that rounds bounded rewards, restated: Philox4x32-10.
 
 Salmon, Moraes, Dror and Shaw (2011), "Parallel random numbers: as easy as 1, 2, 3". The counter is
-(number of the observation, row of the arm, 0, 2), the key the study's seed.
+(number of the observation, row of the arm, how often arms came or went before, 2), the key the
+study's seed.
 """
 
 from __future__ import annotations
@@ -16,10 +17,15 @@ WEYL = 0x9E3779B9, 0xBB67AE85
 STREAM = 2
 
 
-def coins(seed: int, rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Numbers in (0, 1), one for each pair of a row and a number (from 0) of an observation."""
+def coins(
+    seed: int,
+    rows: NDArray[np.int64],
+    changes: NDArray[np.int64],
+    numbers: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Numbers in (0, 1), one for each observation, which are numbered from 0."""
     n = numbers.astype(np.uint64)
-    a, b, c = n & LOW, rows.astype(np.uint64), np.zeros_like(n)
+    a, b, c = n & LOW, rows.astype(np.uint64), changes.astype(np.uint64)
     d = (np.uint64(STREAM) + ((n >> HALF) << np.uint64(8))) & LOW
     for turn in range(10):
         key = [

@@ -29,9 +29,10 @@ class History:
         self.k = self.specification["problem"]["decision"].get("k", 0)
         self.present = list(range(len(self.labels)))  # arms that compete, row by row
         self._rows = {arm: arm for arm in self.present}
-        # observations that count, in order: arm, row at that time, reward
+        self.changes = 0  # how often arms came or went
+        # observations that count, in order: arm, its row and the changes so far, reward
         self._arms: list[int] = []
-        self._places: list[int] = []
+        self._places: list[tuple[int, int]] = []
         self._rewards: list[float] = []
         self._counts = [0] * len(self.labels)
         self._fresh, self._most = len(self.labels), 0  # arms without a sample, most samples
@@ -72,7 +73,7 @@ class History:
 
     def _count(self, arm: int, reward: float) -> None:
         self._arms.append(arm)
-        self._places.append(self._rows[arm])
+        self._places.append((self._rows[arm], self.changes))
         self._rewards.append(reward)
         self._counts[arm] += 1
         if self._counts[arm] == 1:
@@ -89,6 +90,7 @@ class History:
                     del self._open[key]
                     self.lost["dropped"][arm] += 1
                 self.present.remove(arm)
+                self.changes += 1
         elif arm not in self._rows and 0 <= arm <= len(self.labels):
             label = json.loads(data)
             if arm == len(self.labels):
@@ -99,6 +101,7 @@ class History:
                 for lost in self.lost.values():
                     lost.append(0)
             self.present.append(arm)
+            self.changes += 1
         self._rows = {arm: row for row, arm in enumerate(self.present)}
 
     @property
@@ -108,8 +111,8 @@ class History:
 
     @property
     def places(self) -> NDArray[np.int64]:
-        """The row that arm had at the time, which numbers the coin that rounds."""
-        return np.array(self._places, np.int64)
+        """The row that arm had at the time, and how often rows had changed: they number coins."""
+        return np.array(self._places, np.int64).reshape(-1, 2)
 
     @property
     def rewards(self) -> NDArray[np.float64]:

@@ -84,7 +84,8 @@ class Statistics:
         above = np.clip(np.searchsorted(grid, seen), 0, grid.size - 1)
         between = np.flatnonzero(grid[above] != seen)
         numbers = _numbers(self.history.arms, self.n)[between]
-        tossed = coins(self.history.specification["seed"], self.history.places[between], numbers)
+        rows, changes = self.history.places[between].T
+        tossed = coins(self.history.specification["seed"], rows, changes, numbers)
         top = above[between]
         below = np.maximum(top - 1, 0)
         goes_up = tossed * (grid[top] - grid[below]) < seen[between] - grid[below]

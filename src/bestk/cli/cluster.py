@@ -1,0 +1,115 @@
+"""`--dask ADDRESS`: the workers of a Dask cluster instead of the threads of this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from bestk import __version__
+from bestk.errors import InputError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from distributed import Client
+
+PATIENCE = 5  # seconds to wait for a scheduler, and for its first worker
+
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Spread the runs over the Dask cluster at this address, such as"
+        " tcp://127.0.0.1:8786; results do not depend on it.",
+    ),
+]
+
+
+class Workers(NamedTuple):
+    """Who does the work, and how many pieces of it at a time."""
+
+    jobs: int | None
+    executor: Executor | None = None
+
+
+@contextmanager
+def workers(address: str | None, jobs: int | None) -> Iterator[Workers]:
+    """The threads of a cluster while the block lasts; without an address, those asked for."""
+    if address is None:
+        yield Workers(jobs)
+        return
+    if jobs is not None:
+        raise InputError("--jobs was refused: with --dask the threads are those of the workers")
+    from concurrent.futures import CancelledError
+
+    with _connect(address) as client:
+        _check_builds(client, address)
+        try:
+            # blocks of runs are pure functions, but there is no use in hashing their arguments
+            yield Workers(sum(client.nthreads().values()), client.get_executor(pure=False))
+        except CancelledError:
+            raise ConnectionError(f"the Dask scheduler at {address} has gone") from None
+
+
+def _connect(address: str) -> Client:
+    import asyncio
+    import logging
+
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InputError("--dask needs Dask: pip install 'bestk[dask]'") from None
+    try:
+        kind = asyncio.run(asyncio.wait_for(_kind(address), PATIENCE))
+    except Exception as error:  # what a server that is not Dask's answers can raise anything
+        why = str(error) or f"no answer within {PATIENCE} seconds"
+        raise InputError(f"--dask {address} was refused: no Dask scheduler there ({why})") from None
+    if kind != "Scheduler":
+        raise InputError(f"--dask {address} was refused: that is a {kind}, not the scheduler")
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # errors are raised, too
+    client = Client(address, timeout=PATIENCE, set_as_default=False)
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+    except TimeoutError:
+        client.close()
+        raise InputError(
+            f"--dask {address} was refused: the scheduler has no workers; start some with"
+            f" `dask worker {address}`"
+        ) from None
+    return client
+
+
+async def _kind(address: str) -> str:
+    """What is at an address. `Client` itself hangs on a server that is not Dask's."""
+    from distributed.core import rpc
+    from distributed.security import Security
+
+    arguments = Security().get_connection_args("client")
+    async with rpc(address, timeout=PATIENCE, connection_args=arguments) as there:
+        return str((await there.identity())["type"])
+
+
+def build() -> str:
+    """What decides the numbers: the version of bestk, and its kernels with their compiler."""
+    from bestk.kernels import jit
+
+    return f"{__version__}, kernels {jit.source_hash(Path(jit.__file__).parent)}"
+
+
+def _check_builds(client: Client, address: str) -> None:
+    """Refuse workers that would compute other numbers than this process."""
+    found: dict[str, Any] = client.run(build, on_error="return")
+    for worker, theirs in found.items():
+        if isinstance(theirs, Exception):
+            raise InputError(
+                f"--dask {address} was refused: worker {worker} cannot import bestk ({theirs})"
+            )
+        if theirs != build():
+            raise InputError(
+                f"--dask {address} was refused: worker {worker} has bestk {theirs}, this process"
+                f" {build()}; install the same bestk, numba and Python on both"
+            )

@@ -1,0 +1,107 @@
+"""`bestk export`: every observation of a study, for other programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from secrets import token_hex
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
+
+from bestk.cli.console import announce_compilation
+from bestk.cli.status import File, Name
+from bestk.errors import InputError
+
+if TYPE_CHECKING:
+    from bestk.study.opening import Observation
+
+FORMATS = ("csv", "json")
+
+
+def export(
+    file: File,
+    format: Annotated[str, typer.Option(help="csv or json.", show_default=False)],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Where to write; replaced.", show_default="standard output"
+        ),
+    ] = None,
+    study: Name = None,
+) -> None:
+    """Write every observation that counts, in the order in which they were told.
+
+    Fields: seq (number of the event), pull (its id), arm, reward, asked and told (times, ISO 8601,
+    UTC; asked is empty for observations made elsewhere), kind (told, or added from elsewhere).
+    """
+    from bestk.study.opening import choose, observations, open_storage
+
+    if format not in FORMATS:
+        raise InputError(f"--format {format} was refused: it is {' or '.join(FORMATS)}")
+    announce_compilation()
+    storage = open_storage(file)
+    rows = observations(storage, choose(storage, study))
+    if output is not None and output.exists() and output.samefile(file):
+        raise InputError(f"{output} was refused: it is the study's own file")
+    with _writing(output) as stream:
+        if format == "csv":
+            _write_csv(stream, rows)
+        else:
+            _write_json(stream, rows)
+
+
+def iso(at: float | None) -> str | None:
+    """A time as ISO 8601 has it, in UTC."""
+    return (
+        None if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds")
+    )
+
+
+@contextmanager
+def _writing(output: Path | None) -> Iterator[TextIO]:
+    """Standard output or a file; what is written gets there whole or not at all."""
+    if output is None:
+        with TemporaryFile("w+", encoding="utf-8", newline="") as stream:
+            yield stream
+            if isinstance(sys.stdout, io.TextIOWrapper):
+                sys.stdout.reconfigure(encoding="utf-8", newline="")
+            stream.seek(0)
+            shutil.copyfileobj(stream, sys.stdout)
+        return
+    draft = output.with_name(f".{output.name}.{token_hex(6)}.new")
+    try:
+        with draft.open("x", encoding="utf-8", newline="") as stream:
+            yield stream
+        os.replace(draft, output)
+    except OSError as error:
+        raise InputError(f"cannot write {output}: {error.strerror}") from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _write_csv(stream: TextIO, rows: Iterator[Observation]) -> None:
+    from bestk.study.opening import Observation
+
+    writer = csv.writer(stream)
+    writer.writerow(Observation._fields)
+    for seq, pull, arm, reward, asked, told, kind in rows:
+        label = arm if isinstance(arm, str) else json.dumps(arm)
+        writer.writerow([seq, pull, label, reward, iso(asked), iso(told), kind])
+
+
+def _write_json(stream: TextIO, rows: Iterator[Observation]) -> None:
+    stream.write("[")
+    for i, row in enumerate(rows):
+        data = {**row._asdict(), "asked": iso(row.asked), "told": iso(row.told)}
+        stream.write(",\n" * (i > 0) + json.dumps(data, allow_nan=False))
+    stream.write("]\n")

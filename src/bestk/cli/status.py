@@ -1,0 +1,39 @@
+"""`bestk status`: where a study stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bestk.cli.console import announce_compilation, show, show_json
+
+File = Annotated[Path, typer.Argument(help="The study's file.", show_default=False)]
+Name = Annotated[
+    str | None,
+    typer.Option("--study", help="Which study.", show_default="the only one in the file"),
+]
+
+
+def status(
+    file: File,
+    study: Name = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say where a study stands: the answer so far, every arm's interval, what is left to do.
+
+    The file is only read; a study that is running may be looked at.
+    """
+    from bestk.study.opening import open_study
+
+    announce_compilation()
+    opened = open_study(file, study)
+    result = opened.result
+    if json:
+        show_json(result.to_dict())
+        return
+    from bestk.report import study_tables
+
+    show(study_tables.summary(opened, result))
+    show(study_tables.arms(opened, result))

@@ -1,0 +1,251 @@
+"""A study's file: telling it from others, opening it, and making a new one.
+
+SQLite takes an empty file for a new database, moves what is in the write-ahead file into any
+database of that name, and skips what it cannot read there. So that is looked at first, and a new
+file is put in its place whole, and never over another. The file itself is read through SQLite: to
+open and close it in any other way would drop the locks that this process may have on it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import struct
+import tempfile
+from contextlib import closing, suppress
+from pathlib import Path
+from secrets import token_hex
+from typing import NamedTuple
+
+from bestk.errors import StorageError
+from bestk.storage import wal
+
+APPLICATION = 0x62657374  # "best", in the header of every file of ours
+VERSION = 1  # of the schema; a newer file is refused
+MAGIC = b"SQLite format 3\0"
+HEADER = 100  # bytes; sqlite.org/fileformat2.html, section 1.3
+SIDES = ("-wal", "-journal")  # files beside it that hold committed data after a crash
+PAGE = 4096  # bytes
+NO_SIDES = (  # what SQLite says where it cannot make files beside a database
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+)
+STUDIES = "CREATE TABLE studies (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)"
+
+
+class State(NamedTuple):
+    """What a file is, and why it cannot be used, if it cannot."""
+
+    name: str  # healthy, damaged, newer, other, text, empty, folder, unreadable, missing
+    why: str = ""
+    version: int | None = None
+
+
+def whereabouts(path: Path) -> Path:
+    """The file's full name, links followed: the process may go elsewhere later."""
+    try:
+        found = path.resolve()
+        if found.is_symlink():
+            raise OSError("a link to itself")
+    except (OSError, RuntimeError, ValueError) as error:
+        raise StorageError(f"{path} was refused: no file can be called that ({error})") from error
+    return found
+
+
+def look(path: Path, patience: float) -> State:
+    """What a file is; nothing is changed."""
+    try:
+        if not path.exists():
+            return State("missing", "there is no such file")
+        if not path.is_file():
+            return State("folder", "it is a folder or a device, not a study's file")
+        if not os.access(path, os.R_OK):
+            return State("unreadable", "it may not be read")
+        if not path.stat().st_size:
+            return State("empty", "it is empty; remove it, or name a file that is yet to be made")
+        if (hole := wal.hole(beside(path, "-wal"))) is not None:
+            return State("damaged", hole)
+    except OSError as error:
+        return State("unreadable", f"it cannot be read ({error.strerror})")
+    try:
+        connection, folder = open_to_read(path, patience)
+        try:
+            application = connection.execute("PRAGMA application_id").fetchone()[0]
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            query = "SELECT count(*) FROM sqlite_master WHERE sql = ?"
+            is_ours = bool(connection.execute(query, (STUDIES,)).fetchone()[0])
+        finally:
+            connection.close()
+            remove(folder)
+    except sqlite3.Error as error:
+        if code(error) not in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+            raise
+        return _no_database(path, str(error))
+    if application != APPLICATION:
+        if is_ours:
+            return State("damaged", "its first bytes are damaged")
+        return State("other", "it is a database, but no study of bestk")
+    if version > VERSION:
+        why = f"it was written by a newer bestk (format {version}, this one reads {VERSION})"
+        return State("newer", why, version)
+    if not is_ours or version < 1:
+        return State("damaged", "the table of its studies is gone", version)
+    return State("healthy", "", version)
+
+
+def _no_database(path: Path, why: str) -> State:
+    """What a file is that SQLite cannot read."""
+    with path.open("rb") as file:
+        page = file.read(PAGE)
+    is_ours = STUDIES.encode() in page or page[68:72] == struct.pack(">I", APPLICATION)
+    if page.startswith(MAGIC) and len(page) < HEADER:
+        return State("damaged", f"it is cut off after {len(page)} bytes")
+    if not is_ours:
+        return State("text", "it is no database that can be read, so no study's file")
+    if not page.startswith(MAGIC):
+        why = "its first bytes are damaged"
+    return State("damaged", why)
+
+
+def check(path: Path, shown: Path, patience: float) -> None:
+    """Refuse what is not a sound file of ours; `shown` is its name in the message."""
+    state = look(path, patience)
+    if state.name != "healthy":
+        more = ""
+        if state.name == "damaged":
+            more = f"; `bestk doctor {shown}` says what can be recovered"
+        raise StorageError(f"{shown} was refused: {state.why}{more}; nothing was changed")
+
+
+def beside(path: Path, suffix: str) -> Path:
+    """A file that SQLite keeps beside a database."""
+    return path.with_name(path.name + suffix)
+
+
+def is_writable(path: Path) -> bool:
+    """Whether SQLite can append: it needs the file and, for those beside it, the folder."""
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def connect(path: Path, how: str, patience: float) -> sqlite3.Connection:
+    """A connection that any thread may use, one at a time, and that commits by itself."""
+    return sqlite3.connect(
+        f"{path.as_uri()}?{how}",
+        uri=True,
+        timeout=patience,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def open_to_read(path: Path, patience: float) -> tuple[sqlite3.Connection, Path | None]:
+    """A connection that changes nothing, and the folder of a copy, if there had to be one.
+
+    To read a file in WAL mode SQLite makes files beside it, and removes them where it may write.
+    What the write-ahead file holds after a crash must be read, and stays where it is.
+    """
+    sizes = [size for side in SIDES if (size := _size(beside(path, side))) is not None]
+    immutable = "mode=ro&immutable=1"
+    if not sizes and not is_writable(path):
+        return connect(path, immutable, patience), None
+    is_kept = bool(any(sizes) or not is_writable(path))
+    connection = connect(path, "mode=ro" if is_kept else "mode=rw", patience)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.Error as error:
+        connection.close()
+        if code(error) not in NO_SIDES:
+            raise
+        if not any(sizes):
+            return connect(path, immutable, patience), None
+        copied = copy(path)
+        return connect(copied, "mode=rw", patience), copied.parent
+    return connection, None
+
+
+def copy(path: Path) -> Path:
+    """A copy, with what lies beside it, in a folder of its own."""
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="bestk-"))
+        shutil.copyfile(path, folder / path.name)
+        for side in SIDES:
+            with suppress(FileNotFoundError):
+                shutil.copyfile(beside(path, side), beside(folder / path.name, side))
+    except OSError as error:
+        raise StorageError(f"{path} cannot be copied to be read: {error.strerror}") from error
+    return folder / path.name
+
+
+def _size(path: Path) -> int | None:
+    """In bytes; None where there is no such file."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return None
+
+
+def remove(folder: Path | None) -> None:
+    """Remove the folder of a copy, if there is one."""
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def code(error: sqlite3.Error) -> int | None:
+    """SQLite's primary code; None where the error is Python's."""
+    whole: int | None = getattr(error, "sqlite_errorcode", None)
+    return None if whole is None else whole & 0xFF
+
+
+def is_free(path: Path, shown: Path) -> bool:
+    """Whether a new file can be made there; False if a file is there already."""
+    try:
+        if path.exists():
+            return False
+        if not path.parent.is_dir():
+            raise StorageError(f"{shown} was refused: there is no folder {path.parent}")
+        if not os.access(path.parent, os.W_OK):
+            raise StorageError(f"{shown} was refused: its folder is read-only")
+        for side in SIDES:
+            left = beside(path, side)
+            if _size(left) and not path.exists():  # nor made by another process just now
+                raise StorageError(
+                    f"{shown} was refused: it is gone, but {left.name} is there, which holds what"
+                    " was told to it last; put the file back, or move that one away"
+                )
+    except OSError as error:
+        raise StorageError(f"{shown} was refused: {error.strerror}") from error
+    return True
+
+
+def make(path: Path, shown: Path) -> None:
+    """A new file without studies; one that another process makes at the same moment is left."""
+    if not is_free(path, shown):
+        return
+    draft = path.with_name(f".{path.name}.{token_hex(6)}.new")
+    try:
+        with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+            connection.execute(f"PRAGMA page_size = {PAGE}")
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute(STUDIES)
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+        _place(draft, path)
+    except OSError as error:
+        raise StorageError(f"{shown} was refused: cannot make it ({error.strerror})") from error
+    finally:
+        for name in (draft, *(beside(draft, side) for side in ("-wal", "-shm", "-journal"))):
+            name.unlink(missing_ok=True)
+
+
+def _place(draft: Path, path: Path) -> None:
+    with suppress(FileExistsError):  # another process was quicker: its file is as good
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without links
+            with path.open("xb") as file:
+                file.write(draft.read_bytes())
