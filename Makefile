@@ -26,7 +26,7 @@ figures: $(READY)
 	@echo "Both figures of the paper are in build/figures; open build/figures/report.html"
 
 test: $(READY)
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses auto --dist loadfile
 
 check: $(READY)
 	$(BIN)/ruff check

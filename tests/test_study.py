@@ -1,12 +1,15 @@
 """Studies: live decisions equal simulated ones, answers count once, and nothing told is lost."""
 
+import json
 import math
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import bestk
-from bestk.errors import ArmFailedError, InputError, PullError
+from bestk.errors import ArmFailedError, ExecutorError, InputError, PullError
 from bestk.kernels import rng
 from bestk.kernels.types import BERNOULLI, GAUSSIAN, World
 from bestk.storage import MemoryStorage, SQLiteStorage
@@ -329,3 +332,41 @@ def test_the_forecast_is_of_the_right_size_though_rewards_vary_little():
     for taken, forecast in forecasts.items():
         remaining = study.samples - taken
         assert remaining / 4 < forecast < 4 * remaining
+
+
+def test_a_pull_that_exits_has_failed():
+    with pytest.raises(ArmFailedError, match="SystemExit: 3"):
+        bestk.identify("ab", lambda _: sys.exit(3), k=1)
+
+
+def test_an_executor_that_is_gone_ends_the_run_and_it_can_be_resumed(tmp_path):
+    pool, calls = ThreadPoolExecutor(1), []
+
+    def pull(arm):
+        calls.append(arm)
+        if len(calls) == 3:
+            pool.shutdown(wait=False)
+        return {"a": 0.1, "b": 0.9}[arm]
+
+    file = tmp_path / "s.db"
+    with pytest.raises(ExecutorError, match="can be resumed"):
+        bestk.identify("ab", pull, k=1, executor=pool, storage=file)
+    assert Study("identify", storage=file).samples == 3
+    assert bestk.identify("ab", pull, k=1, storage=file).top == ("b",)
+
+
+def test_lucb_has_intervals_before_its_first_round():
+    study = Study("s", "abc", k=1, policy="lucb", seed=1)
+    for pull in study.ask(3):
+        study.tell(pull, 0.5)
+    json.dumps(study.result.to_dict(), allow_nan=False)
+    assert all(arm.low < 0.5 < arm.high for arm in study.result.arms)
+
+
+def test_lil_ucb_has_one_pull_open_at_a_time():
+    study = Study("s", "abc", k=1, policy="lil-ucb", seed=1)
+    (pull,) = study.ask(3)
+    with pytest.raises(InputError, match="one arm after the other"):
+        study.ask()
+    study.tell(pull, 0.5)
+    assert len(study.ask()) == 1

@@ -40,6 +40,10 @@ class ArmFailedError(BestkError):
     """An arm failed too often in a row; the study is as it was, and can be resumed."""
 
 
+class ExecutorError(BestkError):
+    """An executor that takes no more work; the study is as it was, and can be resumed."""
+
+
 class OracleError(BestkError):
     """A maximisation oracle that contradicts itself; the message shows the weights it was given."""
 

@@ -19,16 +19,17 @@ import numpy as np
 from bestk.errors import StorageError
 from bestk.kernels import step
 from bestk.kernels.jit import direct
-from bestk.kernels.types import ASKS, LUCB_ROUNDS, ROUND, SEEN, State
+from bestk.kernels.types import ASKS, LUCB_ROUNDS, ROUND, SEEN, IntArray, State
 from bestk.policies.combinatorial import Stepper
 from bestk.storage import events as ev
-from bestk.storage.events import Event
+from bestk.storage.events import ASKED, TOLD, Event
 from bestk.study.specification import Specification, read_label
 
 CHUNK = 100_000  # observations handed to the kernel at a time
 SHARED = ("radii", "table", "evidence")  # parts of a State that depend on nothing told
 OF_ARMS = ("counts", "sums", "means", "spread", "levels")  # an arm's statistics, by row
 NEW_ROUND = -1  # in place of an arm
+ALONE = "+"  # what ASKED says of a round of one arm
 
 
 class Open(NamedTuple):
@@ -62,6 +63,8 @@ class Fold:
         self.sums = [0.0] * len(self.all_labels)  # of rewards as they were told
         self.failed = [0] * len(self.all_labels)
         self.given_up = [0] * len(self.all_labels)  # pulls forgotten or expired
+        self._told: list[int] = []  # rows of observations that the policy has yet to be told
+        self._rewards: list[float] = []  # theirs, as they were told
         self._shelf: dict[int, dict[str, Any]] = {}  # statistics of withdrawn arms
         self.changes = 0  # how often arms came or went
         self._lay(list(range(len(self.all_labels))))
@@ -74,7 +77,7 @@ class Fold:
         self.spec = self.configured.spec
         self.stepper = Stepper(decision, self.configured)
         self.state: State = self.stepper.state
-        self.pending = np.zeros(len(arms), np.int64)  # open pulls
+        self.pending: IntArray | None = None  # open pulls of every row, counted when needed
         self._shadow: State | None = None
         self._tell = direct(step.tell, self.state, self.spec, 0, 0.0)
         step.reset(self.state, self.changes)  # fresh coins: rows may stand for other arms now
@@ -93,63 +96,66 @@ class Fold:
 
     def apply(self, events: Iterable[Event]) -> None:
         """Go on from where the fold stands."""
-        rows: list[int] = []
-        rewards: list[float] = []
+        told, rewards = self._told, self._rewards
+        open_, answers, sums, rows = self.open, self.answers, self.sums, self.rows
+        counts_rounds, pending = self.spec.radius == LUCB_ROUNDS, self.pending
         for event in events:
             kind, key, arm, reward, data, at = event
-            if kind == ev.TOLD:
-                pull = self.open.pop(key, None)
-                if pull is not None:  # otherwise a second answer, or one to a pull given up
-                    self.answers[key] = reward
-                    row = self.rows[pull.arm]
-                    self.pending[row] -= 1
-                    self.sums[pull.arm] += reward
-                    rows.append(row)
-                    rewards.append(reward)
-            elif kind == ev.ASKED:
+            self.seen += 1
+            if kind == ASKED:
                 if data:  # the first pull of a round
                     self.rounds += 1
-                    self.waiting = [int(other) for other in data[1:].split(",")] if data[1:] else []
-                    if self.spec.radius == LUCB_ROUNDS:
-                        rows.append(NEW_ROUND)
+                    self.waiting = list(map(int, data[1:].split(","))) if data != ALONE else []
+                    if counts_rounds:
+                        told.append(NEW_ROUND)
                         rewards.append(0.0)
                 elif self.waiting:
                     self.waiting.pop(0)
-                if arm in self.rows:  # otherwise withdrawn by another process at that moment
-                    self.open[key] = _open((arm, self.handed, at))
-                    self.pending[self.rows[arm]] += 1
+                if arm in rows:  # otherwise withdrawn by another process at that moment
+                    open_[key] = _open((arm, self.handed, at))
+                    if pending is not None:
+                        pending[rows[arm]] += 1
                     if self._shadow is not None:
-                        self._count(self._shadow, self.rows[arm])
+                        self._count(self._shadow, rows[arm])
                 self.handed += 1
+            elif kind == TOLD:
+                pull = open_.pop(key, None)
+                if pull is not None:  # otherwise a second answer, or one to a pull given up
+                    answers[key] = reward
+                    row = rows[pull[0]]
+                    if pending is not None:
+                        pending[row] -= 1
+                    sums[pull[0]] += reward
+                    told.append(row)
+                    rewards.append(reward)
             elif kind == ev.OBSERVED:
-                if key not in self.observed and arm in self.rows:
+                if key not in self.observed and arm in rows:
                     self.observed[key] = reward
-                    self.sums[arm] += reward
-                    rows.append(self.rows[arm])
+                    sums[arm] += reward
+                    told.append(rows[arm])
                     rewards.append(reward)
             else:
-                self._observe(rows, rewards)
-                rows, rewards = [], []
+                self._observe()
                 self._rare(event)
-            self.seen += 1
-            if len(rows) >= CHUNK:
-                self._observe(rows, rewards)
-                rows, rewards = [], []
-        self._observe(rows, rewards)
+                rows, pending = self.rows, self.pending
+            if len(told) >= CHUNK:
+                self._observe()
+        self._observe()
 
-    def _observe(self, rows: list[int], rewards: list[float]) -> None:
-        """Tell the policy; rewards as they were told."""
-        if not rows:
+    def _observe(self) -> None:
+        """Tell the policy what was gathered."""
+        if not self._told:
             return
         self._shadow = None
-        sign = self.spec.sign
-        if len(rows) == 1 and rows[0] >= 0:
+        if len(self._told) == 1 and self._told[0] >= 0:
             self.told += 1
-            self._tell(self.state, self.spec, rows[0], sign * rewards[0])
-            return
-        arms = np.array(rows, np.int64)
-        self.told += int((arms >= 0).sum())
-        step.tell_many(self.state, self.spec, arms, sign * np.array(rewards))
+            self._tell(self.state, self.spec, self._told[0], self.spec.sign * self._rewards[0])
+        else:
+            arms = np.array(self._told, np.int64)
+            self.told += int((arms >= 0).sum())
+            step.tell_many(self.state, self.spec, arms, self.spec.sign * np.array(self._rewards))
+        self._told.clear()
+        self._rewards.clear()
 
     def _rare(self, event: Event) -> None:
         kind, key, arm, _, data, _ = event
@@ -174,7 +180,8 @@ class Fold:
         if pull is not None:
             self._shadow = None
             self.given_up[pull.arm] += 1
-            self.pending[self.rows[pull.arm]] -= 1
+            if self.pending is not None:
+                self.pending[self.rows[pull.arm]] -= 1
 
     # --- arms that come and go --------------------------------------------------------------------
 
@@ -208,8 +215,6 @@ class Fold:
             for name, value in self._shelf.pop(arm, {}).items():
                 getattr(self.state, name)[self.rows[arm]] = value
         step.rebuild(self.state, self.spec)
-        for pull in self.open.values():
-            self.pending[self.rows[pull.arm]] += 1
         self.waiting = [arm for arm in self.waiting if arm in self.rows]
         self.stopped = None
 
@@ -264,4 +269,8 @@ class Fold:
 
     def _least(self) -> int:
         """The arm with the fewest samples, told and open; the first of several."""
+        if self.pending is None:
+            self.pending = np.zeros(len(self.arms), np.int64)
+            for pull in self.open.values():
+                self.pending[self.rows[pull.arm]] += 1
         return self.arms[int(np.argmin(self.state.counts + self.pending))]

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 from bestk.decisions import DecisionClass
-from bestk.errors import ArmFailedError, InputError, PullError, StorageError
+from bestk.errors import ArmFailedError, ExecutorError, InputError, PullError, StorageError
 from bestk.kernels.types import LIL_UCB
 from bestk.rewards import Rewards
 from bestk.storage import Storage
@@ -120,7 +120,13 @@ class Runner:
             self._submit(pulls[0])
 
     def _submit(self, pull: Pull) -> None:
-        future = self.executor.submit(_call, self.measure, pull.arm, secrets.token_hex(8))
+        try:
+            future = self.executor.submit(_call, self.measure, pull.arm, secrets.token_hex(8))
+        except RuntimeError as error:  # it broke, or was shut down
+            raise ExecutorError(
+                f"the executor takes no more work ({type(error).__name__}: {error}); all answers so"
+                " far are kept, and the study can be resumed"
+            ) from error
         self._running[future] = (pull, time.monotonic())
 
     def _collect(self) -> None:
@@ -144,7 +150,9 @@ class Runner:
     def _answer(self, pull: Pull, future: Future[Any]) -> None:
         try:
             reward = future.result()
-        except Exception as error:  # whatever the user's code raises is a failed pull
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # whatever the user's code raises, SystemExit too
             self._failed(pull, f"{type(error).__name__}: {error}")
             return
         try:
