@@ -2,6 +2,8 @@
 
 import json
 import sqlite3
+import subprocess
+import sys
 
 import pytest
 
@@ -125,3 +127,14 @@ def test_certify_asks_which_study_and_never_writes_over_it(files, tmp_path):
     assert bestk("verify", str(tmp_path / "cert.json"), str(path)).returncode == 0
     other = bestk("verify", str(tmp_path / "cert.json"), str(files[0]))
     assert other.returncode == 1  # the only study there has another name
+
+
+def test_verify_runs_without_the_kernels(files):
+    path, certificate, _ = files
+    code = (
+        "import sys; from bestk.study.verification import read_certificate, verify;"
+        f" assert verify(read_certificate({str(certificate)!r}), {str(path)!r}).verified;"
+        " print([name for name in sys.modules if 'numba' in name or 'bestk.kernels' in name])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
