@@ -26,6 +26,7 @@ figures: $(READY)
 	@echo "Both figures of the paper are in build/figures; open build/figures/report.html"
 
 test: $(READY)
+	$(BIN)/python tests/warm_up.py
 	$(BIN)/pytest --numprocesses auto --dist loadfile
 
 check: $(READY)

@@ -152,7 +152,7 @@ def test_e_clucb_is_certified_when_brute_force_says_so(kind, family):
         helped.append(check(problem, seen, share))
 
     claim()
-    assert sum(helped) > 10
+    assert sum(helped) > 5
 
 
 @every_family

@@ -288,3 +288,23 @@ def test_an_arm_in_the_place_of_another_gets_coins_of_its_own():
     observe("d", 3)
     observe("c", 2)
     assert len(set(tossed)) == len(tossed)
+
+
+def test_two_processes_that_let_arms_in_at_once_both_succeed(tmp_path):
+    one = Study("s", "abc", k=1, max_arms=6, storage=tmp_path / "s.db")
+    two = Study("s", storage=tmp_path / "s.db")
+    seen = two._sync
+    two._sync = lambda: None  # it has not read the other's arm yet
+    one.add_arm("x")
+
+    def append(name, events, original=two._storage.append):
+        two._sync = seen
+        original(name, events)
+
+    two._storage.append = append
+    two.add_arm("y")
+    assert Study("s", storage=tmp_path / "s.db").arms == ("a", "b", "c", "x", "y")
+    one._storage.append(
+        "s", [Event(ev.ARM_WITHDRAWN, "", 3), Event(ev.ARM_ADDED, "", 3, 0.0, '"z"')]
+    )
+    assert Study("s", storage=tmp_path / "s.db").arms == ("a", "b", "c", "y")  # x stays out

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,6 +14,7 @@ from bestk.errors import ArmFailedError, ExecutorError, InputError, PullError
 from bestk.kernels import rng
 from bestk.kernels.types import BERNOULLI, GAUSSIAN, World
 from bestk.storage import MemoryStorage, SQLiteStorage
+from bestk.storage import events as ev
 from bestk.study import Study
 
 MEANS = np.array([0.1, 0.9, 0.5, 0.3, 0.8, 0.2])
@@ -370,3 +372,107 @@ def test_lil_ucb_has_one_pull_open_at_a_time():
         study.ask()
     study.tell(pull, 0.5)
     assert len(study.ask()) == 1
+
+
+def test_a_reward_that_breaks_the_assumption_is_not_drawn_again():
+    """Until one fits: that would be a mean of those that do."""
+    rewards = iter([0.5, 1.5, 0.5, 0.5])
+    with pytest.raises(ArmFailedError, match="void the guarantee"):
+        bestk.identify("ab", lambda _: next(rewards), k=1, retries=9)
+
+
+def test_the_last_answer_of_a_budget_may_settle_it():
+    def run(budget):
+        return bestk.identify("ab", lambda arm: arm == "b", k=1, rewards=bestk.Bernoulli(),
+                              budget=budget, seed=1)  # fmt: skip
+
+    enough = run(None).samples
+    assert run(enough).certified
+    assert not run(enough - 1).certified
+
+
+def test_anything_that_can_be_awaited_is():
+    class Asker:
+        async def __call__(self, arm):
+            return arm == "b"
+
+    settings = {"k": 1, "rewards": bestk.Bernoulli(), "seed": 1}
+    assert bestk.identify("ab", Asker(), **settings).top == ("b",)
+
+
+def test_an_exception_that_no_file_can_hold_is_a_failed_pull_like_any_other(tmp_path):
+    class Mute(Exception):
+        def __str__(self):
+            raise RuntimeError
+
+    for i, error in enumerate((OSError("\udcff"), Mute())):
+
+        def pull(_, error=error):
+            raise error
+
+        with pytest.raises(ArmFailedError, match=type(error).__name__):
+            bestk.identify("ab", pull, k=1, storage=tmp_path / f"{i}.db")
+
+
+def test_an_id_belongs_to_one_arm():
+    study = Study("s", "ab", k=1)
+    study.add("a", 0.5, "i")
+    with pytest.raises(PullError, match=r"it was 0\.5 of 'a'"):
+        study.add("b", 0.5, "i")
+
+
+def test_forked_processes_name_their_pulls_apart(tmp_path):
+    study = Study("s", "abcd", k=1, storage=tmp_path / "s.db")
+    study.ask()
+    child = os.fork()
+    if child == 0:
+        study.ask()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    study.ask()
+    log = list(SQLiteStorage(tmp_path / "s.db").read("s"))
+    assert len({event.key for event in log if event.kind == ev.ASKED}) == 3
+    taken = next(event for event in log if event.kind == ev.ASKED)
+    study._storage.append("s", [taken._replace(arm=3)])  # a name used twice
+    study.tell(taken.key, 0.5)
+    assert [arm.pulls for arm in study.result.arms] == [1, 0, 0, 0]
+
+
+def test_what_numpy_gives_is_as_good_as_numbers_of_python(tmp_path):
+    settings = {
+        "k": 1, "seed": np.int64(5), "delta": np.float32(0.05), "epsilon": np.float64(0.1),
+        "lease": np.int64(9), "max_arms": None, "params": {"weights": (0.25, 0.25, 0.5)},
+    }  # fmt: skip
+    study = Study("s", np.arange(3), storage=tmp_path / "s.db", **settings)
+    again = Study("s", np.arange(3), storage=tmp_path / "s.db", **settings)
+    assert again.arms == study.arms == (0, 1, 2)
+    memory = Study("s", np.arange(3), k=1)
+    assert [arm["label"] for arm in memory.result.to_dict()["arms"]] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"rewards": "bernoulli"},
+        {"lease": "x"},
+        {"lease": math.inf},
+        {"seed": 1.5},
+        {"max_arms": "m"},
+    ],
+)
+def test_settings_that_are_no_settings_are_refused(settings):
+    with pytest.raises(InputError, match="refused"):
+        Study("s", "abc", k=1, **settings)
+    with pytest.raises(InputError, match="refused"):
+        bestk.identify("ab", float, k=1, timeout=0)
+
+
+def test_a_file_takes_no_label_that_json_cannot_hold(tmp_path):
+    with pytest.raises(InputError, match="finite"):
+        Study("s", [math.inf, 1.0], k=1, storage=tmp_path / "s.db")
+
+
+def test_seconds_are_those_of_the_study_not_of_the_reader(tmp_path):
+    study = Study("s", "ab", k=1, storage=tmp_path / "s.db")
+    study._storage.append("s", [ev.Event(ev.FAILED, "none", at=study._fold.first + 100)])
+    assert Study("s", storage=tmp_path / "s.db").result.seconds == pytest.approx(100)

@@ -34,6 +34,10 @@ class Problem:
     maximize: bool = True
 
     def __post_init__(self) -> None:
+        if not isinstance(self.rewards, Rewards):
+            raise InputError(
+                f"rewards {self.rewards!r} were refused: give an assumption, such as Bernoulli()"
+            )
         if self.policy is None:
             object.__setattr__(self, "policy", default_policy(self.decision))
         self.configure(seed=0)
@@ -64,11 +68,11 @@ class Problem:
         return {
             "decision": self.decision.to_dict(),
             "rewards": self.rewards.to_dict(),
-            "delta": self.delta,
-            "epsilon": self.epsilon,
+            "delta": float(self.delta),
+            "epsilon": float(self.epsilon),
             "policy": self.policy,
             "variant": self.variant,
-            "params": dict(self.params),
+            "params": {name: _plain(value) for name, value in self.params.items()},
             "maximize": self.maximize,
         }
 
@@ -88,3 +92,8 @@ class Problem:
             )
         except (KeyError, TypeError) as error:
             raise InputError(f"not a problem specification: {error!r} is missing or odd") from error
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON can hold it."""
+    return value.tolist() if hasattr(value, "tolist") else value

@@ -112,3 +112,10 @@ def test_an_interrupt_shows_what_there_is_and_can_be_resumed(tmp_path):
     assert again.returncode == 3
     resumed = json.loads(again.stdout)
     assert (resumed["samples"], resumed["cap"]) == (data["samples"] + 2, data["cap"])
+
+
+def test_the_export_never_overwrites_the_race(tmp_path):
+    file = tmp_path / "race.db"
+    done = bestk("race", "--storage", str(file), "--export", str(file), "true", "sleep 0.01")
+    assert (done.returncode, file.exists()) == (2, False)
+    assert "the race's own file" in done.stderr

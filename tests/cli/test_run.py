@@ -147,19 +147,30 @@ def test_no_name_and_no_parameter_is_a_command(write, tmp_path, here):
 
 
 def test_failed_pulls_are_retried_recorded_and_shown(write, tmp_path, here):
-    """Every third command fails, in three ways."""
+    """Every third command fails, in two ways."""
     (tmp_path / "flaky.sh").write_text(
         "n=$(cat n 2>/dev/null || echo 0); n=$((n + 1)); echo $n > n\n"
-        "case $n in 3) echo 'no luck' >&2; exit 3;; 6) echo text; exit;; 9) echo 7; exit;; esac\n"
+        "case $n in 3) echo 'no luck' >&2; exit 3;; 6) echo text; exit;; esac\n"
         "echo $1\n"
     )
     path = write('"sh flaky.sh {value}"', pull="retries = 1")
     done = here(0, "run", path)
-    assert "failed pulls: 3, the last: " in done.err
+    assert "failed pulls: 2, the last: " in done.err
     reasons = [event.data for event in log(path) if event.kind == ev.FAILED]
     assert reasons[0] == "NoReward: exit code 3: no luck"
     assert "no number" in reasons[1]
-    assert "reward 7.0 was refused" in reasons[2]
+
+
+def test_a_reward_out_of_range_ends_the_run_whatever_the_retries(write, tmp_path, here):
+    (tmp_path / "odd.sh").write_text(
+        "n=$(cat n 2>/dev/null || echo 0); n=$((n + 1)); echo $n > n\n"
+        "if test $n = 3; then echo 7; else echo $1; fi\n"
+    )
+    path = write('"sh odd.sh {value}"', pull="retries = 5")
+    done = here(2, "run", path)
+    assert "reward 7.0 was refused" in done.err
+    assert "would void the guarantee" in done.err
+    assert sum(event.kind == ev.TOLD for event in log(path)) == 2
 
 
 def test_an_arm_that_keeps_failing_ends_the_run_and_says_how_to_go_on(write, tmp_path, here):

@@ -69,6 +69,8 @@ def race(
 
     if export is not None and not export.parent.is_dir():
         raise InputError(f"--export {export} was refused: there is no folder {export.parent}")
+    if export is not None and storage is not None and export.resolve() == storage.resolve():
+        raise InputError(f"--export {export} was refused: it is the race's own file")
     heed_signals()
     found = Race(
         commands, k=k, delta=delta, epsilon=epsilon, warmup=warmup, max_time=max_time,

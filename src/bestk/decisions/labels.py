@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
@@ -81,6 +82,8 @@ def thaw(value: Any) -> Any:
     if isinstance(value, tuple):
         return [thaw(each) for each in value]
     plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, float) and not math.isfinite(plain):
+        raise InputError(f"label {value!r} was refused: numbers must be finite to be written")
     if plain is None or isinstance(plain, str | int | float):
         return plain
     raise InputError(

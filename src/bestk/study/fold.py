@@ -49,6 +49,7 @@ class Fold:
     def __init__(self, specification: Specification) -> None:
         self.specification = specification
         self.seen = 0  # events folded
+        self.first = self.last = 0.0  # when they were written; for people alone
         self.told = 0  # observations that count
         self.rounds = 0  # asks of the policy
         self.handed = 0  # pulls so far
@@ -56,7 +57,7 @@ class Fold:
         self.open: dict[str, Open] = {}
         self.failures: dict[str, int] = {}  # of open pulls
         self.answers: dict[str, float] = {}  # to pulls
-        self.observed: dict[str, float] = {}  # elsewhere, by the user's id
+        self.observed: dict[str, tuple[int, float]] = {}  # arm and reward, by the user's id
         self.stopped: list[int] | None = None  # the certified answer
         self.all_labels: list[Hashable] = list(specification.labels)
         self.newcomers: dict[int, Hashable] = {}  # labels that only this process can hold
@@ -102,6 +103,7 @@ class Fold:
         for event in events:
             kind, key, arm, reward, data, at = event
             self.seen += 1
+            self.last = at
             if kind == ASKED:
                 if data:  # the first pull of a round
                     self.rounds += 1
@@ -111,7 +113,8 @@ class Fold:
                         rewards.append(0.0)
                 elif self.waiting:
                     self.waiting.pop(0)
-                if arm in rows:  # otherwise withdrawn by another process at that moment
+                if arm in rows and key not in open_ and key not in answers:
+                    # otherwise withdrawn by another process at that moment, or a name used twice
                     open_[key] = _open((arm, self.handed, at))
                     if pending is not None:
                         pending[rows[arm]] += 1
@@ -130,7 +133,7 @@ class Fold:
                     rewards.append(reward)
             elif kind == ev.OBSERVED:
                 if key not in self.observed and arm in rows:
-                    self.observed[key] = reward
+                    self.observed[key] = arm, reward
                     sums[arm] += reward
                     told.append(rows[arm])
                     rewards.append(reward)
@@ -172,7 +175,9 @@ class Fold:
             self._admit(arm, read_label(json.loads(data)) if data else self.newcomers.pop(arm))
         elif kind == ev.ARM_WITHDRAWN:
             self._withdraw(arm)
-        elif kind != ev.CREATED:
+        elif kind == ev.CREATED:
+            self.first = self.first or event.at
+        else:
             raise StorageError(f"event {self.seen} was refused: kind {kind} is of a newer bestk")
 
     def _drop(self, key: str) -> None:
@@ -188,7 +193,10 @@ class Fold:
     def _admit(self, arm: int, label: Hashable) -> None:
         if arm in self.rows or arm > len(self.all_labels):
             return  # another process was quicker
-        if arm == len(self.all_labels):
+        if arm < len(self.all_labels):
+            if label != self.all_labels[arm]:
+                return  # another took the number first
+        else:
             if label in self.all_labels:
                 return
             self.all_labels.append(label)

@@ -7,6 +7,8 @@ from collections.abc import Hashable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+
 Status = Literal["in", "out", "undecided"]
 Stopped = Literal["rule", "budget", "interrupted"]
 
@@ -82,4 +84,7 @@ def _shown(label: Hashable) -> str:
 def _plain(label: Hashable) -> Any:
     if isinstance(label, tuple):
         return [_plain(part) for part in label]
-    return label if isinstance(label, str | int | float | bool | None) else str(label)
+    plain = label.item() if isinstance(label, np.generic) else label
+    if isinstance(plain, float) and not math.isfinite(plain):
+        return str(plain)
+    return plain if isinstance(plain, str | int | float | bool | None) else str(label)

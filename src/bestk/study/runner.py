@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import math
 import os
 import secrets
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import suppress
+from numbers import Real
 from typing import Any
 
 from bestk.decisions import DecisionClass
@@ -54,7 +56,12 @@ def _call(measure: Measure, arm: Hashable, token: str) -> Any:  # noqa: ARG001 -
     The token makes every call differ from every other: an engine that takes functions for pure, as
     Dask does, would give equal calls one result, and one draw would count as several.
     """
-    return asyncio.run(measure(arm)) if inspect.iscoroutinefunction(measure) else measure(arm)
+    value = measure(arm)
+    return asyncio.run(_awaited(value)) if inspect.isawaitable(value) else value
+
+
+async def _awaited(value: Awaitable[Any]) -> Any:
+    return await value
 
 
 class Runner:
@@ -73,9 +80,12 @@ class Runner:
         retries: int = 0,
         progress: Progress | None = None,
     ) -> None:
-        for name, value, least in (("parallel", parallel, 1), ("retries", retries, 0)):
-            if value < least:
+        limits = ("parallel", parallel, 1), ("retries", retries, 0), ("budget", budget, 0)
+        for name, value, least in limits:
+            if value is not None and value < least:
                 raise InputError(f"{name}={value} was refused: it must be at least {least}")
+        if timeout is not None and not timeout > 0:
+            raise InputError(f"timeout={timeout} was refused: it must be a positive number")
         if parallel > 1 and study.problem.configure(0).spec.family == LIL_UCB:
             raise InputError(
                 f"parallel={parallel} was refused: lil-ucb is what its theorem says only if its own"
@@ -103,7 +113,7 @@ class Runner:
         except KeyboardInterrupt:
             ended = "interrupted"
         else:
-            if self.study.is_stopped:
+            if self.study.check():  # the last answer of a budget may have settled it
                 self._give_up()
             else:
                 ended = "budget"
@@ -136,9 +146,15 @@ class Runner:
             first = min(since for _, since in self._running.values())
             patience = min(HEED, max(0.0, first + self.timeout - time.monotonic()))
         done, _ = wait(self._running, patience, FIRST_COMPLETED)
-        for future in done:
+        trouble: ArmFailedError | None = None
+        for future in done:  # all of them, before one ends the run
             pull, _ = self._running.pop(future)
-            self._answer(pull, future)
+            try:
+                self._answer(pull, future)
+            except ArmFailedError as error:
+                trouble = trouble or error
+        if trouble is not None:
+            raise trouble
         if self.timeout is not None:
             latest = time.monotonic() - self.timeout
             for future, (pull, since) in list(self._running.items()):
@@ -153,7 +169,7 @@ class Runner:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # whatever the user's code raises, SystemExit too
-            self._failed(pull, f"{type(error).__name__}: {error}")
+            self._failed(pull, _said(error))
             return
         try:
             self.study.tell(pull, reward)
@@ -162,6 +178,12 @@ class Runner:
         except PullError:
             return  # another process was quicker; its answer counts
         except InputError as error:
+            if isinstance(reward, Real) and math.isfinite(reward):
+                self.study.fail(pull, str(error))
+                raise ArmFailedError(
+                    f"arm {pull.arm!r} broke the assumption: {error}. Drawing again until a reward"
+                    " fits would void the guarantee; all answers so far are kept"
+                ) from error
             self._failed(pull, str(error))
             return
         self._failures[pull.arm] = 0
@@ -192,6 +214,15 @@ class Runner:
         self._running.clear()
 
 
+def _said(error: BaseException) -> str:
+    """What an exception says, as a text that any storage can hold."""
+    try:
+        text = f"{type(error).__name__}: {error}"
+    except Exception:  # its own text fails
+        text = type(error).__name__
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def identify(
     arms: Iterable[Hashable],
     pull: Measure,
@@ -213,6 +244,7 @@ def identify(
     storage: Storage | str | os.PathLike[str] | None = None,
     name: str = "identify",
     seed: int | None = None,
+    lease: float | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """Find the best arms by calling `pull(arm)`, which returns one noisy reward.
@@ -221,12 +253,14 @@ def identify(
     `concurrent.futures.Executor`; by default threads). A call that raises, takes longer than
     `timeout` seconds or returns something that is no valid reward has failed; it is tried again,
     and an arm that fails retries + 1 times in a row ends the run with `ArmFailedError`. `budget` is
-    the most pulls. With `storage` (a file name) the same call resumes a run that was cut short.
+    the most pulls. With `storage` (a file name) the same call resumes a run that was cut short;
+    where several processes share it, give a `lease`, longer than a pull takes (seconds).
+    How long a pull takes, or whether it fails, must not depend on the reward (docs/studies.md).
     """
     study = Study(
         name, arms, k=k, decision=decision, delta=delta, epsilon=epsilon, rewards=rewards,
         maximize=maximize, policy=policy, variant=variant, params=params, storage=storage,
-        seed=seed,
+        seed=seed, lease=lease,
     )  # fmt: skip
     return Runner(
         study, pull, executor=executor, parallel=parallel, budget=budget, timeout=timeout,

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
+import numpy as np
+
 from bestk.decisions import DecisionClass, TopK
-from bestk.decisions.labels import label, thaw
+from bestk.decisions.labels import integer, label, thaw
 from bestk.errors import InputError, StorageError
 from bestk.policies import Configured
 from bestk.problem import Problem
@@ -97,7 +101,7 @@ class Specification:
         given |= {"k": k, "seed": seed, "lease": lease, "max_arms": max_arms}
         given["decision"] = None if decision is None else decision.to_dict()
         for key, value in given.items():
-            if value is not None and value != own[key]:
+            if value is not None and _plain(value) != _plain(own[key]):
                 raise InputError(
                     f"{key}={value} was refused: the study was begun with {own[key]}, and the"
                     " guarantee holds for what was fixed before the data"
@@ -132,8 +136,11 @@ def specify(
         raise InputError(
             f"{len(labels)} arms were refused: the class {decision.kind} has {decision.n_arms}"
         )
-    if lease is not None and not lease > 0:
+    if lease is not None and not (isinstance(lease, Real) and 0.0 < lease < math.inf):
         raise InputError(f"lease={lease} was refused: it must be a positive number of seconds")
+    seed = integer(seed, "seed")
+    lease = None if lease is None else float(lease)
+    max_arms = None if max_arms is None else integer(max_arms, "max_arms")
     made = Specification(labels, Problem(decision, **settings), seed, lease, max_arms)
     made.configure(len(labels))  # refuses what cannot be an open study
     return made
@@ -142,3 +149,12 @@ def specify(
 def read_label(name: Any) -> Hashable:
     """A label as it was before JSON made lists of its tuples."""
     return tuple(read_label(part) for part in name) if isinstance(name, list) else name
+
+
+def _plain(value: Any) -> Any:
+    """A setting as a file gives it back: tuples and arrays of parameters are lists there."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value

@@ -112,7 +112,7 @@ class Study:
         rewards = self.problem.rewards
         is_normal = isinstance(rewards, Gaussian | SubGaussian)
         self._farthest = FARTHEST * rewards.sigma if is_normal else math.inf
-        self._token, self._asked, self._started = secrets.token_hex(4), 0, time.monotonic()
+        self._token, self._asked, self._process = "", 0, 0  # of the names of pulls
         self._sync()
         self._again = [] if self.specification.lease else list(self._fold.open)
 
@@ -183,18 +183,34 @@ class Study:
                 else:
                     arms = fold.plan()
                     if not arms:
-                        answer = json.dumps(fold.answer())
-                        self._append(
-                            [Event(ev.STOPPED, "", fold.changes, 0.0, answer, time.time())]
-                        )
+                        self._stop()
                         continue  # unless an arm came at that moment
                     arm, data = arms[0], "+" + ",".join(map(str, arms[1:]))
-                self._asked += 1
-                key = f"{self._token}-{self._asked}"
+                key = self._new_key()
                 self._append([Event(ev.ASKED, key, arm, 0.0, data, time.time())])
                 if key in fold.open:
                     pulls.append(self._pull(key))
         return pulls
+
+    def _stop(self) -> None:
+        answer = json.dumps(self._fold.answer())
+        self._append([Event(ev.STOPPED, "", self._fold.changes, 0.0, answer, time.time())])
+
+    def check(self) -> bool:
+        """Whether the answer is certain by now; asks for nothing."""
+        with self._lock:
+            self._sync()
+            fold = self._fold
+            if fold.stopped is None and fold.is_whole and not fold.waiting and not fold.plan():
+                self._stop()
+            return fold.stopped is not None
+
+    def _new_key(self) -> str:
+        """A name for a pull that no other process gives, a forked one neither."""
+        if self._process != os.getpid():
+            self._token, self._asked, self._process = secrets.token_hex(8), 0, os.getpid()
+        self._asked += 1
+        return f"{self._token}-{self._asked}"
 
     def _pull(self, key: str) -> Pull:
         pull = self._fold.open[key]
@@ -264,7 +280,8 @@ class Study:
     def add(self, arm: Hashable, reward: float, id: str) -> None:
         """Record an observation made elsewhere, once for each id; again it changes nothing."""
         with self._lock:
-            if self._fold.spec.family == LIL_UCB:
+            fold = self._fold
+            if fold.spec.family == LIL_UCB:
                 raise InputError(
                     "the observation was refused: lil-ucb is what its theorem says only if its own"
                     " rule chose every sample"
@@ -278,8 +295,11 @@ class Study:
                 event = Event(ev.OBSERVED, id, number, float(reward), "", time.time())
                 self._append([event])
                 known = self._fold.observed.get(id)
-            if known != reward:
-                raise PullError(f"observation {id} was refused: it was {known}, now {reward}")
+            if known != (number, reward):
+                was = "lost" if known is None else f"{known[1]} of {fold.all_labels[known[0]]!r}"
+                raise PullError(
+                    f"observation {id} was refused: it was {was}, now {reward} of {arm!r}"
+                )
 
     def _present(self, arm: Hashable) -> int:
         """The number of an arm that is in the study."""
@@ -315,6 +335,8 @@ class Study:
             if self._alone:
                 fold.newcomers[number] = named
             self._append([Event(ev.ARM_ADDED, "", number, 0.0, data, time.time())])
+            if named not in fold.labels:  # another process let another arm in at that moment
+                self.add_arm(arm)
 
     def withdraw_arm(self, arm: Hashable) -> None:
         """Take an arm out: it is asked for no more, and its open pulls are given up."""
@@ -375,5 +397,5 @@ class Study:
 
     @property
     def seconds(self) -> float:
-        """Since this object was made."""
-        return time.monotonic() - self._started
+        """From the beginning of the study to the last that happened in it."""
+        return max(0.0, self._fold.last - self._fold.first)

@@ -39,6 +39,7 @@ class History:
         self.round = 0  # of lucb
         self._open: dict[str, int] = {}  # pull -> arm
         self._ids: set[str] = set()
+        self._keys: set[str] = set()  # of all pulls
         none = [0] * len(self.labels)
         self.lost = {what: none.copy() for what in ("failed", "forgotten", "expired", "dropped")}
 
@@ -53,8 +54,9 @@ class History:
             # lucb's rounds: one more, never fewer than an arm has samples, once all arms have one
             if data and not self._fresh:
                 self.round = max(self.round + 1, self._most)
-            if arm in self._rows:
+            if arm in self._rows and key not in self._keys:  # a name counts once
                 self._open[key] = arm
+                self._keys.add(key)
         elif kind == log.OBSERVED:
             if key not in self._ids and arm in self._rows:
                 self._ids.add(key)
@@ -93,7 +95,10 @@ class History:
                 self.changes += 1
         elif arm not in self._rows and 0 <= arm <= len(self.labels):
             label = json.loads(data)
-            if arm == len(self.labels):
+            if arm < len(self.labels):
+                if label != self.labels[arm]:
+                    return
+            else:
                 if label in self.labels:
                     return
                 self.labels.append(label)
