@@ -133,7 +133,10 @@ def assumptions(specification: Specification) -> list[str]:
             " seeing something about it, and each has the arm's mean whatever the earlier ones"
             " were. Arms may depend on each other."
         )
-    said.append("What was lost does not depend on the reward it would have brought.")
+    said.append(
+        "What was lost does not depend on the reward it would have brought, nor does the time that a"
+        " pull took where several were open at once."
+    )
     said.append("All settings below were fixed before the first observation.")
     return said
 

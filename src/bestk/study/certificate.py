@@ -49,7 +49,7 @@ FORMAT = 1
 WARNING = (
     "Pulls that failed, were given up, expired or were still open when the rule stopped brought no"
     " observation. The guarantee holds only if what is lost does not depend on the reward it would"
-    " have brought."
+    " have brought, and, where several pulls were open at once, how long each took neither."
 )
 TRIES = 16  # moments before the stop at which the rule is looked for
 OF_THE_STOP = {"feasible", "best in the data", "stopping rule", "stopping statistic"}
