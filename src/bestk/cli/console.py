@@ -32,7 +32,7 @@ def announce_compilation() -> None:
     from bestk.kernels import jit
 
     if sys.stderr.isatty() and jit.is_cold():
-        note("compiling kernels: about a minute, once per installation")
+        note("compiling kernels: a minute or two, once per installation")
 
 
 Advance = Callable[[int, str], None]  # how many more are done, and what is being done

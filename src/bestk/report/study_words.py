@@ -134,8 +134,8 @@ def assumptions(specification: Specification) -> list[str]:
             " were. Arms may depend on each other."
         )
     said.append(
-        "What was lost does not depend on the reward it would have brought, nor does the time that a"
-        " pull took where several were open at once."
+        "What was lost does not depend on the reward it would have brought, nor does the time that"
+        " a pull took where several were open at once."
     )
     said.append("All settings below were fixed before the first observation.")
     return said
