@@ -196,20 +196,40 @@ def test_any_label_may_join_in_memory_and_only_what_json_holds_in_a_file(tmp_pat
 
 @pytest.mark.parametrize("policy", ["e-lucb", "lil-rand-lucb", "lucb", "ugape", "clucb"])
 @pytest.mark.parametrize("rewards", FAMILIES, ids=lambda rewards: rewards.name)
-def test_a_log_read_in_one_piece_gives_the_same_state_to_the_bit(policy, rewards):
+@pytest.mark.parametrize("pieces", ["whole", "random"])
+def test_a_log_read_in_pieces_gives_the_same_state_to_the_bit(policy, rewards, pieces):
     study = Study("s", "abcdef", k=2, policy=policy, rewards=rewards, seed=3)
     go(study, Raters(rewards), 400)
     log = list(study._storage.read("s"))
-    whole, single = Fold(study.specification), Fold(study.specification)
-    whole.apply(log)
-    for event in log:
-        single.apply([event])
-    assert whole.plan() == single.plan()
-    for name in ("counts", "sums", "means", "high", "keys", "levels"):
-        left, right = (getattr(fold.state, name) for fold in (whole, single))
-        np.testing.assert_array_equal(left, right, err_msg=name)
-    assert json.dumps(whole.sums) == json.dumps(single.sums)
-    assert (whole.told, whole.rounds, whole.handed) == (single.told, single.rounds, single.handed)
+    dice = np.random.default_rng(1)
+    single, other = Fold(study.specification), Fold(study.specification)
+    done = 0
+    while done < len(log):
+        size = len(log) if pieces == "whole" else int(dice.integers(1, 60))
+        for event in log[done : done + size]:
+            single.apply([event])
+        other.apply(log[done : done + size])
+        done += size
+        assert other.plan() == single.plan()
+        for name in ("counts", "sums", "means", "high", "keys", "levels"):
+            left, right = (getattr(fold.state, name) for fold in (other, single))
+            np.testing.assert_array_equal(left, right, err_msg=name)
+    assert json.dumps(other.sums) == json.dumps(single.sums)
+    assert (other.told, other.rounds, other.handed) == (single.told, single.rounds, single.handed)
+
+
+@pytest.mark.parametrize("batch", [5, 6, 13])
+def test_answers_told_in_batches_leave_what_one_by_one_leaves(batch):
+    """Also for arms that were among the best and are no more, which a rebuilt tree must forget."""
+    study = Study("s", "abcdef", k=2, seed=3)
+    dice = np.random.default_rng(2)
+    for _ in range(60):
+        study.tell_many([(pull, float(dice.random())) for pull in study.ask(batch)])
+        single = Fold(study.specification)
+        for event in study._storage.read("s"):
+            single.apply([event])
+        assert study._fold.plan() == single.plan()
+        np.testing.assert_array_equal(study._fold.state.keys, single.state.keys)
 
 
 def test_many_bounds_by_bets_are_computed_once_only(monkeypatch):

@@ -112,13 +112,13 @@ class Calls(RuleBasedStateMachine):
         if arm not in self.arms:
             with pytest.raises(InputError):
                 self.study.add(arm, reward, str(name))
-        elif known not in (None, reward):
+        elif known not in (None, (arm, reward)):
             with pytest.raises(PullError):
                 self.study.add(arm, reward, str(name))
         else:
             self.study.add(arm, reward, str(name))
             if known is None:
-                self.observed[str(name)] = reward
+                self.observed[str(name)] = arm, reward
                 self.rewards[arm].append(reward)
         return name
 

@@ -229,7 +229,10 @@ def tell(state: State, spec: Spec, arm: int, reward: float) -> None:
 
 @entry
 def rebuild(state: State, spec: Spec) -> None:
-    """Clocks and trees from the arms' statistics alone, where arms have come or gone."""
+    """Clocks and trees from the arms' statistics alone, whatever they were before."""
+    state.high[:] = False
+    state.other[:] = False
+    state.keys[:] = -np.inf
     state.clock[TOTAL] = state.clock[SEEN] = state.clock[MOST] = 0
     state.clock[FLOOR] = state.clock[NEXT] = 0
     for i in range(spec.n_arms):
