@@ -73,7 +73,7 @@ def check_arms(certificate: Certificate, statistics: Statistics, report: Report)
             wrong["bounds"].append(arm["label"])
     total = sum(map(sum, lost.values()))
     fine = dict.fromkeys(wrong, "as recomputed")
-    fine["lost pulls"] = f"{total} times a pull brought no observation"
+    fine["lost pulls"] = f"{total} times a pull had brought no observation by the stop"
     for name, labels in wrong.items():
         report.add(name, not labels, f"wrong: {some(labels)}" if labels else fine[name])
 
