@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bestk.decisions import DecisionClass, decision_from_dict
 from bestk.errors import InputError
 from bestk.policies import Configured, configure, default_policy
@@ -72,7 +74,7 @@ class Problem:
             "epsilon": float(self.epsilon),
             "policy": self.policy,
             "variant": self.variant,
-            "params": {name: _plain(value) for name, value in self.params.items()},
+            "params": plain(self.params),
             "maximize": self.maximize,
         }
 
@@ -94,6 +96,10 @@ class Problem:
             raise InputError(f"not a problem specification: {error!r} is missing or odd") from error
 
 
-def _plain(value: Any) -> Any:
-    """A parameter as JSON can hold it."""
-    return value.tolist() if hasattr(value, "tolist") else value
+def plain(value: Any) -> Any:
+    """A setting as JSON gives it back: tuples and numpy's arrays and numbers are Python's own."""
+    if isinstance(value, Mapping):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    return [plain(each) for each in value] if isinstance(value, list | tuple) else value

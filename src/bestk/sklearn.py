@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from bestk.errors import InputError
-from bestk.kernels.types import LIL_UCB, FloatArray
+from bestk.kernels.types import FloatArray
 from bestk.rewards import Bounded
 from bestk.study import Study
 
@@ -205,11 +205,8 @@ class BestKSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc] # 
     ) -> list[list[float]]:
         """Fit and score until the rule stops or the budget is spent; the scores by candidate."""
         jobs = effective_n_jobs(self.n_jobs)
-        if jobs > 1 and study.problem.configure(0).spec.family == LIL_UCB:
-            raise InputError(
-                f"n_jobs={self.n_jobs} was refused: lil-ucb is what its theorem says only if its"
-                " own rule chose every sample, one after the other"
-            )
+        if jobs > 1:
+            study.require_order(f"n_jobs={self.n_jobs}")
         splitter = self._splitter(y)
         scores: list[list[float]] = [[] for _ in candidates]
         with Parallel(n_jobs=self.n_jobs) as parallel:

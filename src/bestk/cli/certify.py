@@ -10,19 +10,18 @@ from typing import Annotated, Any
 import typer
 
 from bestk.cli.console import note
+from bestk.cli.status import File, Name
 from bestk.errors import InputError
 
 NOT_CERTIFIED = 3
 
 
 def certify(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file that holds the study.")],
+    file: File,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="CERT", help="Where to write the certificate.")
     ],
-    study: Annotated[
-        str | None, typer.Option(help="Which study.", show_default="the only one in the file")
-    ] = None,
+    study: Name = None,
 ) -> None:
     """Write the certificate of a study that has stopped: its claim, and what bears it out.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bestk.cli import inputs
 from bestk.cli.console import announce_compilation, show, show_json
 from bestk.cli.status import File
 from bestk.errors import InputError
@@ -30,7 +31,7 @@ def doctor(
         Path | None,
         typer.Option(metavar="OUT", help="Write all that counts to this new file."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: inputs.Json = False,
 ) -> None:
     """Say what state a study's file is in, and what can be recovered of it.
 

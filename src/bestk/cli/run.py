@@ -58,7 +58,7 @@ def run(
         show_json(result.to_dict())
     else:
         rows = ROWS if sys.stdout.isatty() else None
-        show(Standings(result, study.problem.maximize, rows))
+        show(Standings(result, rows))
         print(*conclusion(result), sep="\n")
     if failures := view.failures():
         note(f"bestk: {failures}")

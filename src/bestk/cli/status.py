@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from bestk.cli import inputs
 from bestk.cli.console import announce_compilation, show, show_json
 
 File = Annotated[Path, typer.Argument(help="The study's file.", show_default=False)]
@@ -19,7 +20,7 @@ Name = Annotated[
 def status(
     file: File,
     study: Name = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: inputs.Json = False,
 ) -> None:
     """Say where a study stands: the answer so far, every arm's interval, what is left to do.
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bestk.cli import inputs
 from bestk.cli.console import show, show_json
+from bestk.cli.status import File
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -19,8 +21,8 @@ REFUTED = 1
 
 def verify(
     certificate: Annotated[Path, typer.Argument(metavar="CERT", help="What `certify` wrote.")],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file that holds the study.")],
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    file: File,
+    json: inputs.Json = False,
 ) -> None:
     """Recompute a certificate from the study's log, and say yes (exit code 0) or no (1).
 

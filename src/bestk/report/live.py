@@ -57,11 +57,10 @@ class View:
         )
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        problem = self.study.problem
         rows = (options.height or console.height) - OTHER_LINES
         parts: list[RenderableType] = [
             Text(f"study {printable(self.study.name)}", "bold"),
-            Standings(self.result, problem.maximize, rows, numbers=False),
+            Standings(self.result, rows, numbers=False),
             Text(""),
             Text("   ".join(self.figures())),
         ]

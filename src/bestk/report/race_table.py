@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bestk.report.live import View
-from bestk.report.standings import COLOURS, printable, ranked
+from bestk.report.standings import COLOURS, printable
 from bestk.study.racing import RaceResult
 from bestk.study.result import ArmResult, Result
 
@@ -40,7 +40,7 @@ def table(result: Result, cut: Container[str]) -> Table:
     for column in ("mean time", "interval", "runs", "relative"):
         found.add_column(column, justify="right")
     found.add_column("status")
-    arms = ranked(result, maximize=False)
+    arms = result.ranked
     for rank, arm in enumerate(arms, 1):
         mean, relative = "-", "-"
         if arm.mean is not None and arms[0].mean is not None:

@@ -12,7 +12,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from bestk.study.result import ArmResult, Result
+from bestk.study.result import ArmResult, Result, interval, number
 
 COLOURS = {"in": "green", "out": "bright_black", "undecided": "yellow"}
 LABEL, BAR, NARROW = 28, 48, 10  # the widest label and bar, the narrowest bar worth drawing
@@ -22,12 +22,6 @@ GAP = 2  # between columns
 def printable(value: object) -> str:
     """A label or a message on one line, with nothing in it that would steer a terminal."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))
-
-
-def ranked(result: Result, maximize: bool) -> list[ArmResult]:
-    """Best mean first, arms without a value last."""
-    sign = -1.0 if maximize else 1.0
-    return sorted(result.arms, key=lambda a: math.inf if a.mean is None else sign * a.mean)
 
 
 def counts(result: Result) -> str:
@@ -50,10 +44,8 @@ class _Column(NamedTuple):
 class Standings:
     """The first `rows` arms as a table; intervals in numbers too, if `numbers`."""
 
-    def __init__(
-        self, result: Result, maximize: bool, rows: int | None = None, numbers: bool = True
-    ) -> None:
-        self.arms = ranked(result, maximize)
+    def __init__(self, result: Result, rows: int | None = None, numbers: bool = True) -> None:
+        self.arms = result.ranked
         self.shown = self.arms if rows is None else self.arms[: max(1, rows)]
         self.numbers = numbers
 
@@ -80,20 +72,12 @@ class Standings:
         columns = [
             _Column("rank", [str(rank) for rank in range(1, len(labels) + 1)], "right"),
             _Column("arm", [set_cell_size(x, min(LABEL, cell_len(x))) for x in labels]),
-            _Column("mean", [_number(arm.mean, "-") for arm in self.shown], "right"),
-            _Column("interval", [_interval(arm) for arm in self.shown]),
+            _Column("mean", [number(arm.mean, "-") for arm in self.shown], "right"),
+            _Column("interval", [interval(arm) for arm in self.shown]),
             _Column("pulls", [f"{arm.pulls:,}" for arm in self.shown], "right"),
             _Column("status", [arm.status for arm in self.shown], coloured=True),
         ]
         return [column for column in columns if self.numbers or column.title != "interval"]
-
-
-def _number(value: float | None, missing: str) -> str:
-    return missing if value is None else f"{value:.4g}"
-
-
-def _interval(arm: ArmResult) -> str:
-    return f"[{_number(arm.low, '-inf')}, {_number(arm.high, 'inf')}]"
 
 
 def _scale(arms: Sequence[ArmResult]) -> tuple[float, float] | None:

@@ -40,7 +40,7 @@ def write(
     if not target.absolute().parent.is_dir():
         raise InputError(f"{target} was refused: there is no folder {target.parent}")
     result = study.result
-    arms = order(study, result)
+    arms = order(result)
     log = SQLiteStorage(path, read_only=True).read(study.name)
     trajectory = replay(
         study.specification, log, finalists(study, result, arms), frozenset(result.top)

@@ -12,7 +12,7 @@ from bestk.decisions import TopK
 from bestk.report import standings, study_words
 from bestk.report.standings import COLOURS, printable
 from bestk.study import Result, Study
-from bestk.study.result import ArmResult
+from bestk.study.result import ArmResult, interval, number
 
 ALL, LEADERS, AROUND = 30, 10, 5  # arms shown: all of so few; otherwise the first, and the boundary
 NAMED = 20  # arms of the answer listed by name
@@ -64,8 +64,7 @@ def _answer(result: Result) -> str:
 
 def arms(study: Study, result: Result) -> Table:
     """The arms by rank; of many, the leaders and those around the boundary."""
-    ranked = standings.ranked(result, study.problem.maximize)
-    decision = study.problem.decision
+    ranked, decision = result.ranked, study.problem.decision
     table = Table()
     table.add_column("rank", justify="right")
     table.add_column("arm", overflow="fold")
@@ -97,10 +96,7 @@ def _skipped(table: Table, count: int) -> None:
 
 
 def _cells(arm: ArmResult) -> list[Text]:
-    mean = "-" if arm.mean is None else f"{arm.mean:.4g}"
-    low = "-inf" if arm.low is None else f"{arm.low:.4g}"
-    high = "inf" if arm.high is None else f"{arm.high:.4g}"
-    plain = [printable(arm.label), mean, f"[{low}, {high}]", f"{arm.pulls:,}"]
+    plain = [printable(arm.label), number(arm.mean, "-"), interval(arm), f"{arm.pulls:,}"]
     return [*map(Text, plain), Text(arm.status, COLOURS[arm.status])]
 
 

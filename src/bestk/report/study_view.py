@@ -8,7 +8,6 @@ from collections.abc import Hashable, Sequence
 from bestk.decisions import TopK
 from bestk.report import study_charts as charts
 from bestk.report import study_words as words
-from bestk.report.standings import ranked
 from bestk.study import ArmResult, Result, Study
 from bestk.study.trajectory import Trajectory
 
@@ -17,10 +16,10 @@ FIRST, BEFORE, AFTER = 10, 15, 20
 ANSWERED, RIVALS = 5, 4  # arms whose intervals are followed through time
 
 
-def order(study: Study, result: Result) -> list[ArmResult]:
+def order(result: Result) -> list[ArmResult]:
     """The answer first, then the other arms; the best mean first in both."""
     top = set(result.top)
-    return sorted(ranked(result, study.problem.maximize), key=lambda arm: arm.label not in top)
+    return sorted(result.ranked, key=lambda arm: arm.label not in top)
 
 
 def finalists(study: Study, result: Result, arms: Sequence[ArmResult]) -> list[Hashable]:

@@ -100,34 +100,30 @@ class _Log:
 
     def __init__(self, storage: SQLiteStorage, name: str, specification: Specification) -> None:
         self.storage, self.name, self.specification = storage, name, specification
-        self.events = self._find_stop()  # up to and including the stop
-        digest = hashlib.sha256()
-        for event in self.first(self.events):
-            digest.update(line(event))
-        self.sha256 = digest.hexdigest()
+        self.events, self.sha256 = self._find_stop()  # up to and including the stop
 
     def first(self, many: int) -> Iterator[Event]:
         """The first so many events."""
         return islice(self.storage.read(self.name), many)
 
-    def _find_stop(self) -> int:
-        """The stop that counts: the first one, or the first since arms came or went."""
-        if self.specification.max_arms is None:
-            return next(
-                number
-                for number, event in enumerate(self.storage.read(self.name), 1)
-                if event.kind == ev.STOPPED
-            )
-        fold, found = Fold(self.specification), 0
+    def _find_stop(self) -> tuple[int, str]:
+        """The stop that counts, the first one or the first since arms came or went; the hash."""
+        fold = None if self.specification.max_arms is None else Fold(self.specification)
+        found, digest = (0, ""), hashlib.sha256()
         batch: list[Event] = []
         for number, event in enumerate(self.storage.read(self.name), 1):
-            batch.append(event)
-            if event.kind == ev.STOPPED:
-                before = fold.stopped
-                fold.apply(batch)
-                batch = []
-                if fold.stopped is not None and fold.stopped is not before:
-                    found = number
+            digest.update(line(event))
+            if fold is not None:
+                batch.append(event)
+            if event.kind != ev.STOPPED:
+                continue
+            if fold is None:
+                return number, digest.hexdigest()
+            before = fold.stopped
+            fold.apply(batch)
+            batch = []
+            if fold.stopped is not None and fold.stopped is not before:
+                found = number, digest.hexdigest()
         return found
 
     def decisions(self) -> Iterator[int]:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bestk.decisions.labels import freeze
 from bestk.errors import StorageError
 from bestk.kernels import step
 from bestk.kernels.jit import direct
@@ -23,7 +24,7 @@ from bestk.kernels.types import ASKS, LUCB_ROUNDS, ROUND, SEEN, IntArray, State
 from bestk.policies.combinatorial import Stepper
 from bestk.storage import events as ev
 from bestk.storage.events import ASKED, TOLD, Event
-from bestk.study.specification import Specification, read_label
+from bestk.study.specification import Specification
 
 CHUNK = 100_000  # observations handed to the kernel at a time
 SHARED = ("radii", "table", "evidence")  # parts of a State that depend on nothing told
@@ -60,6 +61,7 @@ class Fold:
         self.observed: dict[str, tuple[int, float]] = {}  # arm and reward, by the user's id
         self.stopped: list[int] | None = None  # the certified answer
         self.all_labels: list[Hashable] = list(specification.labels)
+        self.numbers = {label: arm for arm, label in enumerate(self.all_labels)}
         self.newcomers: dict[int, Hashable] = {}  # labels that only this process can hold
         self.sums = [0.0] * len(self.all_labels)  # of rewards as they were told
         self.failed = [0] * len(self.all_labels)
@@ -172,7 +174,7 @@ class Fold:
             if self.stopped is None and arm == self.changes:  # of the arms that are there
                 self.stopped = json.loads(data)
         elif kind == ev.ARM_ADDED:
-            self._admit(arm, read_label(json.loads(data)) if data else self.newcomers.pop(arm))
+            self._admit(arm, freeze(json.loads(data)) if data else self.newcomers.pop(arm))
         elif kind == ev.ARM_WITHDRAWN:
             self._withdraw(arm)
         elif kind == ev.CREATED:
@@ -197,8 +199,9 @@ class Fold:
             if label != self.all_labels[arm]:
                 return  # another took the number first
         else:
-            if label in self.all_labels:
+            if label in self.numbers:
                 return
+            self.numbers[label] = arm
             self.all_labels.append(label)
             self.sums.append(0.0)
             self.failed.append(0)

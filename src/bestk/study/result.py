@@ -44,6 +44,12 @@ class Result:
     arms: tuple[ArmResult, ...]
     maximize: bool = field(default=True, repr=False)  # for the order of the table
 
+    @property
+    def ranked(self) -> list[ArmResult]:
+        """The arms, best mean first, those without a value last."""
+        sign = -1.0 if self.maximize else 1.0
+        return sorted(self.arms, key=lambda a: math.inf if a.mean is None else sign * a.mean)
+
     def to_dict(self) -> dict[str, Any]:
         """Finite numbers, texts and nulls only."""
         data = asdict(self)
@@ -55,17 +61,10 @@ class Result:
     def __str__(self) -> str:
         """A table for people: rank, arm, mean, interval, pulls, status."""
         lines = [f"{'rank':>4}  {'arm':<24} {'mean':>9}  {'interval':<22} {'pulls':>8}  status"]
-        sign = -1.0 if self.maximize else 1.0
-        ranked = sorted(
-            self.arms, key=lambda arm: math.inf if arm.mean is None else sign * arm.mean
-        )
-        for rank, arm in enumerate(ranked, 1):
-            mean = "-" if arm.mean is None else f"{arm.mean:.4g}"
-            low = "-inf" if arm.low is None else f"{arm.low:.4g}"
-            high = "inf" if arm.high is None else f"{arm.high:.4g}"
+        for rank, arm in enumerate(self.ranked, 1):
             lines.append(
-                f"{rank:>4}  {_shown(arm.label):<24.24} {mean:>9}  {f'[{low}, {high}]':<22}"
-                f" {arm.pulls:>8,}  {arm.status}"
+                f"{rank:>4}  {_shown(arm.label):<24.24} {number(arm.mean, '-'):>9} "
+                f" {interval(arm):<22} {arm.pulls:>8,}  {arm.status}"
             )
         proof = (
             f"certified: error <= {self.error_bound:g} ({self.theorem})"
@@ -74,6 +73,16 @@ class Result:
         )
         lines.append(f"{self.samples:,} samples, {proof}")
         return "\n".join(lines)
+
+
+def number(value: float | None, missing: str) -> str:
+    """A mean or an end of an interval, for people."""
+    return missing if value is None else f"{value:.4g}"
+
+
+def interval(arm: ArmResult) -> str:
+    """An arm's interval, for people."""
+    return f"[{number(arm.low, '-inf')}, {number(arm.high, 'inf')}]"
 
 
 def _shown(label: Hashable) -> str:

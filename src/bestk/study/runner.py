@@ -18,7 +18,6 @@ from typing import Any
 
 from bestk.decisions import DecisionClass
 from bestk.errors import ArmFailedError, ExecutorError, InputError, PullError, StorageError
-from bestk.kernels.types import LIL_UCB
 from bestk.rewards import Rewards
 from bestk.storage import Storage
 from bestk.study.result import Result, Stopped
@@ -86,11 +85,8 @@ class Runner:
                 raise InputError(f"{name}={value} was refused: it must be at least {least}")
         if timeout is not None and not timeout > 0:
             raise InputError(f"timeout={timeout} was refused: it must be a positive number")
-        if parallel > 1 and study.problem.configure(0).spec.family == LIL_UCB:
-            raise InputError(
-                f"parallel={parallel} was refused: lil-ucb is what its theorem says only if its own"
-                " rule chose every sample, one after the other"
-            )
+        if parallel > 1:
+            study.require_order(f"parallel={parallel}")
         self.study, self.measure, self.executor = study, measure, executor or DaemonThreads()
         self.parallel, self.budget, self.seconds = parallel, budget, seconds
         self.timeout, self.retries, self.progress = timeout, retries, progress

@@ -9,13 +9,11 @@ from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
-import numpy as np
-
 from bestk.decisions import DecisionClass, TopK
-from bestk.decisions.labels import integer, label, thaw
+from bestk.decisions.labels import freeze, integer, label, thaw
 from bestk.errors import InputError, StorageError
 from bestk.policies import Configured
-from bestk.problem import Problem
+from bestk.problem import Problem, plain
 
 FORMAT = 1  # of the specification; a newer one is refused
 
@@ -64,7 +62,7 @@ class Specification:
                     f" {data['format']}, this one reads {FORMAT})"
                 )
             return cls(
-                tuple(read_label(name) for name in data["arms"]),
+                freeze(data["arms"]),
                 Problem.from_dict(data["problem"]),
                 data["seed"],
                 data["lease"],
@@ -101,7 +99,7 @@ class Specification:
         given |= {"k": k, "seed": seed, "lease": lease, "max_arms": max_arms}
         given["decision"] = None if decision is None else decision.to_dict()
         for key, value in given.items():
-            if value is not None and _plain(value) != _plain(own[key]):
+            if value is not None and plain(value) != plain(own[key]):
                 raise InputError(
                     f"{key}={value} was refused: the study was begun with {own[key]}, and the"
                     " guarantee holds for what was fixed before the data"
@@ -144,17 +142,3 @@ def specify(
     made = Specification(labels, Problem(decision, **settings), seed, lease, max_arms)
     made.configure(len(labels))  # refuses what cannot be an open study
     return made
-
-
-def read_label(name: Any) -> Hashable:
-    """A label as it was before JSON made lists of its tuples."""
-    return tuple(read_label(part) for part in name) if isinstance(name, list) else name
-
-
-def _plain(value: Any) -> Any:
-    """A setting as a file gives it back: tuples and arrays of parameters are lists there."""
-    if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value

@@ -108,7 +108,6 @@ class Study:
         self.specification.check_given(labels, k, decision, settings, seed, lease, max_arms)
         self.problem = self.specification.problem
         self._fold = Fold(self.specification)
-        self._numbers: dict[Hashable, int] = {}
         rewards = self.problem.rewards
         is_normal = isinstance(rewards, Gaussian | SubGaussian)
         self._farthest = FARTHEST * rewards.sigma if is_normal else math.inf
@@ -205,6 +204,14 @@ class Study:
                 self._stop()
             return fold.stopped is not None
 
+    def require_order(self, what: str) -> None:
+        """Refuse `what`, which breaks the order of samples, where the policy's proof needs it."""
+        if self._fold.spec.family == LIL_UCB:
+            raise InputError(
+                f"{what} was refused: lil-ucb is what its theorem says only if its own rule chose"
+                " every sample, one after the other"
+            )
+
     def _new_key(self) -> str:
         """A name for a pull that no other process gives, a forked one neither."""
         if self._process != os.getpid():
@@ -281,11 +288,7 @@ class Study:
         """Record an observation made elsewhere, once for each id; again it changes nothing."""
         with self._lock:
             fold = self._fold
-            if fold.spec.family == LIL_UCB:
-                raise InputError(
-                    "the observation was refused: lil-ucb is what its theorem says only if its own"
-                    " rule chose every sample"
-                )
+            self.require_order("the observation")
             if not isinstance(id, str):
                 raise InputError(f"id {id!r} was refused: it must be a text")
             number = self._present(arm)
@@ -305,10 +308,7 @@ class Study:
         """The number of an arm that is in the study."""
         self._sync()
         fold = self._fold
-        number = self._numbers.get(arm)
-        if number is None and len(self._numbers) < len(fold.all_labels):
-            self._numbers = {label: i for i, label in enumerate(fold.all_labels)}
-            number = self._numbers.get(arm)
+        number = fold.numbers.get(arm)
         if number is None or number not in fold.rows:
             raise InputError(f"arm {arm!r} was refused: the study has no such arm")
         return number
@@ -321,9 +321,7 @@ class Study:
             fold, most = self._fold, self._require_max_arms(arm)
             named = label(arm, "arm")
             self._sync()
-            number = len(fold.all_labels)
-            if named in fold.all_labels:
-                number = fold.all_labels.index(named)
+            number = fold.numbers.get(named, len(fold.all_labels))
             if number in fold.rows:
                 raise InputError(f"arm {arm!r} was refused: it is in the study already")
             if number >= most:
@@ -335,7 +333,7 @@ class Study:
             if self._alone:
                 fold.newcomers[number] = named
             self._append([Event(ev.ARM_ADDED, "", number, 0.0, data, time.time())])
-            if named not in fold.labels:  # another process let another arm in at that moment
+            if fold.numbers.get(named) not in fold.rows:  # another process was quicker
                 self.add_arm(arm)
 
     def withdraw_arm(self, arm: Hashable) -> None:

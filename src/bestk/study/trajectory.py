@@ -58,13 +58,10 @@ def replay(
     samples: list[int] = []
     answered: list[int] = []
     lapsed: set[str] = set()
-    began = ended = math.nan
     checkpoint, stopped = 1.0, False
     digest = hashlib.sha256()
     hashed, sha256 = 0, ""
     for piece, is_last in _pieces(log):
-        began = piece[0].at if math.isnan(began) else began
-        ended = piece[-1].at
         lapsed.update(event.key for event in piece if event.kind == ev.EXPIRED)
         digest.update(b"".join(map(line, piece)))
         fold.apply(piece)
@@ -91,8 +88,8 @@ def replay(
         given_up={label: count for label, count in lost.items() if count},
         expired=len(lapsed),
         events=fold.seen,
-        began=began,
-        ended=ended,
+        began=fold.first,
+        ended=fold.last,
         hashed=hashed,
         sha256=sha256 or digest.hexdigest(),
     )
@@ -124,8 +121,7 @@ def _pulls(fold: Fold, labels: Collection[Hashable]) -> int:
 
 def _look(fold: Fold, arms: Sequence[Hashable]) -> FloatArray:
     """Pulls, mean, lower and upper end of these arms: a row each, an arm a column."""
-    numbers = {label: arm for arm, label in enumerate(fold.all_labels)}
-    state, sign = fold.state, fold.spec.sign
+    state, sign, numbers = fold.state, fold.spec.sign, fold.numbers
     found = np.full((4, len(arms)), math.nan)
     places = [
         (place, numbers[label], fold.rows[numbers[label]])

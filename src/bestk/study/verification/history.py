@@ -39,7 +39,7 @@ class History:
         self.round = 0  # of lucb
         self._open: dict[str, int] = {}  # pull -> arm
         self._ids: set[str] = set()
-        self._keys: set[str] = set()  # of all pulls
+        self._told: set[str] = set()  # pulls that were answered
         none = [0] * len(self.labels)
         self.lost = {what: none.copy() for what in ("failed", "forgotten", "expired", "dropped")}
 
@@ -49,14 +49,14 @@ class History:
         if kind == log.TOLD:
             pulled = self._open.pop(key, None)
             if pulled is not None:
+                self._told.add(key)
                 self._count(pulled, reward)
         elif kind == log.ASKED:
             # lucb's rounds: one more, never fewer than an arm has samples, once all arms have one
             if data and not self._fresh:
                 self.round = max(self.round + 1, self._most)
-            if arm in self._rows and key not in self._keys:  # a name counts once
-                self._open[key] = arm
-                self._keys.add(key)
+            if arm in self._rows and key not in self._open and key not in self._told:
+                self._open[key] = arm  # a name counts once
         elif kind == log.OBSERVED:
             if key not in self._ids and arm in self._rows:
                 self._ids.add(key)
