@@ -53,7 +53,7 @@ def tell(e, stats, x):
 
 
 def nothing(e):
-    return 0.0, 0.0, 0.0, np.zeros((1, e.levels.size), dtype=np.int64)
+    return 0.0, 0.0, 0.0, np.zeros((1, e.levels.size + 1), dtype=np.int64)
 
 
 # --- digits ---------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ def grid(name):
         edges += [5e-324, 1e-200, 1e-20]
     for t in map(float, COUNTS):
         for share in (0.0, 1e-310, 1e-9, 0.02, 0.3, 0.5, 0.97, 1.0):
-            counts = np.zeros((1, e.levels.size), dtype=np.int64)
+            counts = np.zeros((1, e.levels.size + 1), dtype=np.int64)
             if name == "betting":
                 counts[0, -1] = round(share * t)
                 counts[0, 1] = round(0.3 * (t - counts[0, -1]))
@@ -291,7 +291,7 @@ def situations(draw):
     name = draw(st.sampled_from(list(EVIDENCE)))
     e = EVIDENCE[name]
     size = draw(st.sampled_from([10, 1000, 10**9]))
-    counts = np.zeros((1, e.levels.size), dtype=np.int64)
+    counts = np.zeros((1, e.levels.size + 1), dtype=np.int64)
     if name == "betting":
         parts = st.one_of(st.just(0), st.integers(0, size // 4))
         counts[0] = [draw(parts) for _ in LEVELS]

@@ -129,7 +129,7 @@ def confidence_sequence(
     index = np.zeros(0, dtype=np.int64)
     if isinstance(rewards, Ratings):
         index = np.searchsorted(e.levels, values).astype(np.int64)
-    counts = np.zeros((1, e.levels.size), dtype=np.int64)
+    counts = np.zeros((1, e.levels.size + 1), dtype=np.int64)
     mean, low, high = (np.empty(values.size) for _ in range(3))
     target = math.log(2.0 / alpha)
     evidence.sequence(e, values - origin, index, counts, target, mean, low, high)

@@ -110,7 +110,7 @@ def _inverted(state: State, spec: Spec, i: int, end: float) -> float:
         state.evidence,
         -end,
         float(state.counts[i]),
-        state.sums[i],
+        state.sums[i] + state.counts[i] * state.origins[i],
         state.spread[i],
         state.levels,
         i,

@@ -107,10 +107,12 @@ def betting(
     """Mixture of fixed bets over fractions; slope per unit of log distance from the end.
 
     The wealth of fraction theta is the product of 1 + theta lift over the samples, where
-    lift = (x-low)/(c-low) - 1 = (x-c)/(c-low), mirrored for E-.
+    lift = (x-low)/(c-low) - 1 = (x-c)/(c-low), mirrored for E-. A hole, an observation that is lost
+    and counts as the worst that it can have been, is the lowest level to E+, the highest to E-.
     """
     n_levels = e.levels.shape[0]
     last = 0 if sign > 0.0 else n_levels - 1
+    holes = counts[i, n_levels]
     c = min(max(c, e.levels[0]), e.levels[n_levels - 1])
     gap = sign * (c - e.levels[last])
     if gap <= 0.0 and counts[i, last] < t:
@@ -121,10 +123,10 @@ def betting(
         term, term_slope = e.log_weights[g], 0.0
         for x in range(n_levels):
             n = counts[i, x]
-            if n == 0:
-                continue
             if x == last:
-                term += n * e.log_rest[g]
+                term += (n + holes) * e.log_rest[g]
+                continue
+            if n == 0:
                 continue
             rise = sign * (e.levels[x] - c)
             lift = rise / gap

@@ -30,6 +30,7 @@ from bestk.kernels.jit import entry, kernel
 from bestk.kernels.types import (
     ASKS,
     LOWER,
+    NORMAL,
     UPPER,
     WITNESS_AT,
     WITNESS_IN,
@@ -56,6 +57,8 @@ def is_due(state: State, spec: Spec) -> bool:
 def _log_e(state: State, sign: float, i: int, c: float) -> float:
     """log E+(c) (sign = PLUS) or log E-(c) (MINUS) of arm i."""
     t, s, v = float(state.counts[i]), state.sums[i], state.spread[i]
+    if state.evidence.family == NORMAL:  # which does not care where zero is: digits stay
+        c -= state.origins[i]
     return evidence.log_evidence(state.evidence, sign, t, s, v, state.levels, i, c)[0]
 
 

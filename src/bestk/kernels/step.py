@@ -26,6 +26,7 @@ from bestk.kernels.types import (
     NO_ORACLE,
     NORMAL,
     PAIR,
+    PLANS,
     REVISED_IN,
     REVISED_OUT,
     ROADS,
@@ -46,6 +47,8 @@ from bestk.kernels.types import (
     State,
 )
 
+FAR = 1024.0  # sigmas from 0, beyond which sums would lose digits that evidence needs; arbitrary
+
 
 def new_state(spec: Spec, table: IntArray | None = None, evidence: Evidence = NO_EVIDENCE) -> State:
     """Allocate the state of a policy before its first observation; `table` is its oracle's."""
@@ -57,6 +60,7 @@ def new_state(spec: Spec, table: IntArray | None = None, evidence: Evidence = NO
     timed = (slots, leaves) if bounds.grows(spec) else (1, 1)
     return State(
         counts=np.zeros(n, np.int64),
+        origins=np.zeros(n),
         sums=np.zeros(n),
         means=np.zeros(n),
         high=np.zeros(n, np.bool_),
@@ -74,7 +78,7 @@ def new_state(spec: Spec, table: IntArray | None = None, evidence: Evidence = NO
         parent=np.zeros(scratch, np.int64),
         value=np.zeros(spec.n_nodes),
         evidence=evidence,
-        levels=np.zeros((n, evidence.levels.size) if inverted else (1, 1), np.int64),
+        levels=np.zeros((n, evidence.levels.size + 1) if inverted else (1, 1), np.int64),
         spread=np.zeros(n if spec.radius == EVIDENCE else 1),
         ends=np.full((2, n) if inverted else (2, 1), np.nan),
     )
@@ -84,6 +88,7 @@ def new_state(spec: Spec, table: IntArray | None = None, evidence: Evidence = NO
 def reset(state: State, run: int) -> None:
     """Forget all observations; `run` numbers the policy's coins."""
     state.counts[:] = 0
+    state.origins[:] = 0.0
     state.sums[:] = 0.0
     state.means[:] = 0.0
     state.high[:] = False
@@ -171,7 +176,8 @@ def _count(state: State, spec: Spec, arm: int, reward: float) -> float:
     """Keep what evidence needs of a reward; returns the reward as the policy sees it.
 
     Bets need one of finitely many levels: a reward between two of them becomes one or the other at
-    random, such that its mean is kept, by a coin that belongs to the arm's n-th observation.
+    random, such that its mean is kept, by a coin that belongs to the arm's n-th observation. States
+    that only plan have coins of their own: a plan must not know the coin of an observation to come.
     """
     e = state.evidence
     if e.family == BERNSTEIN:
@@ -180,7 +186,8 @@ def _count(state: State, spec: Spec, arm: int, reward: float) -> float:
     elif e.family == BETTING:
         above = np.searchsorted(e.levels, reward)
         if e.levels[above] != reward:
-            coin = rng.uniform(spec.seed, state.clock[RUN], arm, state.counts[arm], rng.ROUNDING)
+            stream = rng.ROUNDING if state.clock[PLANS] == 0 else rng.PLANNING
+            coin = rng.uniform(spec.seed, state.clock[RUN], arm, state.counts[arm], stream)
             step = e.levels[above] - e.levels[above - 1]
             if coin * step >= reward - e.levels[above - 1]:
                 above -= 1
@@ -194,9 +201,11 @@ def _record(state: State, spec: Spec, arm: int, reward: float) -> None:
     """One more observation in an arm's statistics."""
     if spec.radius == EVIDENCE and state.evidence.family != NORMAL:
         reward = _count(state, spec, arm, reward)
+    if state.counts[arm] == 0 and abs(reward) > FAR * spec.sigma:
+        state.origins[arm] = reward
     state.counts[arm] += 1
-    state.sums[arm] += reward
-    state.means[arm] = state.sums[arm] / state.counts[arm]
+    state.sums[arm] += reward - state.origins[arm]
+    state.means[arm] = state.origins[arm] + state.sums[arm] / state.counts[arm]
 
 
 @kernel
@@ -294,7 +303,11 @@ def slack(state: State, spec: Spec) -> float:
     if spec.family == LIL_UCB:
         return np.inf
     if bounds.grows(spec):
+        # LUCB's proof needs T_i <= r, also after observations that it did not ask for
+        before = state.clock[ROUND]
+        state.clock[ROUND] = max(1, before, state.counts[state.clock[MOST]])
         state.widths[WIDTH] = bounds.width(state, spec)
+        state.clock[ROUND] = before
     if spec.family == PAIR:
         _, _, lower, upper = pair.critical(state, spec)
         return upper - lower

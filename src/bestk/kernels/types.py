@@ -29,9 +29,9 @@ NORMAL, BETA, BETTING, BERNSTEIN = range(4)
 # --- State.clock --------------------------------------------------------------------------------
 # samples so far, asks so far, LUCB's round number, arms sampled at least once, first arm that may
 # be below the floor, the most sampled arm, this run's number, the floor (samples that every arm
-# must have), and the pair that last refuted the hybrid stop
-TOTAL, ASKS, ROUND, SEEN, NEXT, MOST, RUN, FLOOR, WITNESS_IN, WITNESS_OUT = range(10)
-CLOCK_SIZE = 10
+# must have), the pair that last refuted the hybrid stop, and whether the state only plans
+TOTAL, ASKS, ROUND, SEEN, NEXT, MOST, RUN, FLOOR, WITNESS_IN, WITNESS_OUT, PLANS = range(11)
+CLOCK_SIZE = 11
 
 # --- State.widths ---------------------------------------------------------------------------------
 # c(t), the common factor of radii that depend on time; the last lead of CPE; where the pair that
@@ -111,8 +111,9 @@ class State(NamedTuple):
     """
 
     counts: IntArray  # T_i
+    origins: FloatArray  # what S_i is relative to: the first reward if it is far from 0, else 0
     sums: FloatArray  # S_i
-    means: FloatArray  # m_i = S_i / T_i
+    means: FloatArray  # m_i = origin + S_i / T_i
     high: BoolArray  # in M (ugape: in J)
     other: BoolArray  # in Mt (ugape: in S)
     keys: FloatArray  # (slots, width): leaves of the trees, -inf for arms not in a tree
@@ -132,7 +133,7 @@ class State(NamedTuple):
     value: FloatArray  # scratch of the oracle
     # evidence: its constants, counts of every level, running variance, last lower and upper bounds
     evidence: Evidence
-    levels: IntArray  # (arms, levels)
+    levels: IntArray  # (arms, levels + 1): the last column counts holes, see `evidence.betting`
     spread: FloatArray
     ends: FloatArray  # (2, arms)
 

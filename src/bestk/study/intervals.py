@@ -44,7 +44,7 @@ def _inverted(state: State, spec: Spec, i: int, side: int) -> float:
             state.evidence,
             evidence.PLUS if side == 0 else evidence.MINUS,
             float(state.counts[i]),
-            state.sums[i],
+            state.sums[i] + state.counts[i] * state.origins[i],
             state.spread[i],
             state.levels,
             i,
