@@ -59,7 +59,8 @@ def test_arms_come_and_go_and_the_answer_is_of_those_that_are_there(tmp_path, re
     assert study.result.theorem == "docs/e-lucb.md, Theorem 5"
 
     study.add_arm("e")  # better than all so far: what was certain is open again
-    assert (study.result.certified, study.ask(1) != []) == (False, True)
+    assert not study.result.certified
+    assert go(study, raters, 1) != []
     go(study, raters)
     assert study.result.top == ("e",)
     before = study.result.samples
@@ -214,7 +215,7 @@ def test_a_log_read_in_pieces_gives_the_same_state_to_the_bit(policy, rewards, p
         for name in ("counts", "sums", "means", "high", "keys", "levels"):
             left, right = (getattr(fold.state, name) for fold in (other, single))
             np.testing.assert_array_equal(left, right, err_msg=name)
-    assert json.dumps(other.sums) == json.dumps(single.sums)
+    assert other.tally.sums.tobytes() == single.tally.sums.tobytes()
     assert (other.told, other.rounds, other.handed) == (single.told, single.rounds, single.handed)
 
 
@@ -253,7 +254,7 @@ def test_the_shadow_of_open_pulls_is_the_one_that_would_be_built_anew():
         asked.append([])
         for turn in range(150):
             if study is anew:
-                study._fold._shadow = None
+                study._fold.planner.recount()
             out += study.ask(1 + turn % 3)
             asked[-1] += [pull.arm for pull in out[-1 - turn % 3 :]]
             while len(out) > (1 if turn % 10 == 4 else 7):  # late, and the last asked first

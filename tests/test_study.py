@@ -474,5 +474,5 @@ def test_a_file_takes_no_label_that_json_cannot_hold(tmp_path):
 
 def test_seconds_are_those_of_the_study_not_of_the_reader(tmp_path):
     study = Study("s", "ab", k=1, storage=tmp_path / "s.db")
-    study._storage.append("s", [ev.Event(ev.FAILED, "none", at=study._fold.first + 100)])
+    study._storage.append("s", [ev.Event(ev.ASKED, "x-1", 0, 0.0, "+", study._fold.first + 100)])
     assert Study("s", storage=tmp_path / "s.db").result.seconds == pytest.approx(100)

@@ -60,7 +60,7 @@ class Calls(RuleBasedStateMachine):
             assert pull.arm in self.arms
             assert self.open.setdefault(pull.id, pull.arm) == pull.arm
             assert pull.id not in self.answers
-        assert len(found) == n or self.study.is_stopped
+        assert len(found) == n or self.study.is_stopped or self.study.waiting_for
         return multiple(*found)
 
     @rule(pull=pulls, reward=REWARDS, by_name=st.booleans())
@@ -100,7 +100,7 @@ class Calls(RuleBasedStateMachine):
 
     @rule(pull=pulls)
     def fail(self, pull):
-        if pull.id in self.open:
+        if self.open.pop(pull.id, None) is not None:
             assert self.study.fail(pull, "it broke") >= 1
         else:
             with pytest.raises(PullError):

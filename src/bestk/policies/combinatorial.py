@@ -136,7 +136,7 @@ class Stepper:
         while arms := self.ask():
             for arm in arms:
                 self.tell(arm, measure(arm))
-        return self.answer()
+        return self.tested()
 
     @property
     def lead(self) -> float | None:
@@ -183,6 +183,13 @@ class Stepper:
                 else:
                     short = tried
         return enough
+
+    def tested(self) -> list[int]:
+        """The set that the last ask tested, lowest index first: what a stop has proved.
+
+        An oracle that is called again may find another set of the same weight.
+        """
+        return np.flatnonzero(self.state.high).tolist() if self._python else self.answer()
 
     def answer(self) -> list[int]:
         """The current answer, lowest index first."""

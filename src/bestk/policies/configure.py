@@ -42,6 +42,11 @@ class Configured:
     table: t.IntArray | None  # what a compiled oracle reads
     evidence: t.Evidence  # what evidence reads
 
+    @property
+    def bets(self) -> bool:
+        """Whether it stops by bets on the levels of rewards with a range."""
+        return self.spec.radius == t.EVIDENCE and self.evidence.family == t.BETTING
+
     def new_state(self) -> t.State:
         """The state before the first observation."""
         return step.new_state(self.spec, self.table, self.evidence)

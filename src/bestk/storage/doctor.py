@@ -23,7 +23,13 @@ from bestk.storage.sqlite import KINDS, PATIENCE, SELECT, SEQ, Row, SQLiteStorag
 
 REACH = 10_000_000  # events that damage may hide at once
 BATCH = 10_000  # events copied at a time
-ANSWERS = (ev.TOLD, ev.FORGOTTEN, ev.EXPIRED, ev.FAILED)  # to a pull that was asked for
+ANSWERS = (
+    ev.TOLD,
+    ev.FORGOTTEN,
+    ev.EXPIRED,
+    ev.FAILED,
+    ev.REISSUED,
+)  # to a pull that was asked for
 TYPES = (int, str, int, float, str, float, int)  # of the columns
 
 

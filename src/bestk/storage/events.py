@@ -7,15 +7,16 @@ from typing import NamedTuple, Protocol
 
 # The numbers are what files hold: they never change meaning, new kinds are added at the end.
 CREATED = 0  # data: the specification of the study, JSON
-ASKED = 1  # key: the pull; arm; data: the arms of a round, JSON, where the pull starts one
+ASKED = 1  # key: the pull; arm; data: where it starts a round "+", then the round's other arms
 TOLD = 2  # key: the pull; reward
 FORGOTTEN = 3  # key: the pull, given up
 EXPIRED = 4  # key: the pull, whose lease ran out
-FAILED = 5  # key: the pull, which raised, hung or returned no number and stays open; data: why
+FAILED = 5  # key: the pull, which raised, hung or returned no number; data: why
 OBSERVED = 6  # key: an id of the user's; arm; reward
 ARM_ADDED = 7  # data: the label, JSON
 ARM_WITHDRAWN = 8  # arm
 STOPPED = 9  # arm: how often arms had come or gone; data: the answer, JSON
+REISSUED = 10  # key: the pull, handed out again after its process died
 
 
 class Event(NamedTuple):

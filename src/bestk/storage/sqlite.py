@@ -27,7 +27,7 @@ from bestk.storage.events import Event
 PATIENCE = 30.0  # seconds to wait for another process's commit
 FEW, MANY = 256, 2000  # rows fetched first, and then at a time
 CHECKPOINT = 4000  # pages in the write-ahead file before they are moved: each time costs two fsyncs
-KINDS = frozenset(range(ev.CREATED, ev.STOPPED + 1))
+KINDS = frozenset(range(ev.CREATED, ev.REISSUED + 1))
 DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)  # no table: the last
 
 # A table for each study, so that its only key is the order of its events, 1 to n without a gap.

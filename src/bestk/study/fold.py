@@ -1,7 +1,13 @@
 """The state of a study as a fold over its log: the same events give the same state and next asks.
 
 Time never acts here: a lapsed lease counts once `expired` is in the log. Of two answers to one pull
-the first in log order counts, which is how processes agree without talking to each other.
+the first in log order is taken, which is how processes agree without talking to each other.
+
+Observations *count* in the order in which they were asked for (docs/studies.md, "The order of
+answers"): the state that stops, bounds and certifies is told of the longest prefix of pulls that
+has come back. What comes back before its turn is held until all earlier pulls have. A pull that was
+given up leaves a hole, which is skipped or counted as the worst that it can have been. Studies of
+version 0.1 count answers as they arrive.
 
 Arms are numbered in the order in which they came. The policy knows the present ones alone, a row
 each: in a closed study row i is arm i; where arms come and go the rows are laid anew.
@@ -10,6 +16,8 @@ each: in a closed study row i is arm i; where arms come and go the rows are laid
 from __future__ import annotations
 
 import json
+import math
+from collections import Counter
 from collections.abc import Hashable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
@@ -19,17 +27,17 @@ import numpy as np
 from bestk.decisions.labels import freeze
 from bestk.errors import StorageError
 from bestk.kernels import step
-from bestk.kernels.jit import direct
-from bestk.kernels.types import ASKS, LUCB_ROUNDS, ROUND, SEEN, IntArray, State
+from bestk.kernels.types import LUCB_ROUNDS, IntArray, State
 from bestk.policies.combinatorial import Stepper
 from bestk.storage import events as ev
-from bestk.storage.events import ASKED, TOLD, Event
+from bestk.storage.events import ASKED, OBSERVED, TOLD, Event
+from bestk.study.planning import Late, Planner, add_hole, is_whole
 from bestk.study.specification import Specification
+from bestk.study.tally import Tally
 
 CHUNK = 100_000  # observations handed to the kernel at a time
-SHARED = ("radii", "table", "evidence")  # parts of a State that depend on nothing told
-OF_ARMS = ("counts", "sums", "means", "spread", "levels")  # an arm's statistics, by row
-NEW_ROUND = -1  # in place of an arm
+OF_ARMS = ("counts", "origins", "sums", "means", "spread", "levels")  # statistics, by row
+NEW_ROUND = -1  # in place of a row
 ALONE = "+"  # what ASKED says of a round of one arm
 
 
@@ -39,6 +47,7 @@ class Open(NamedTuple):
     arm: int
     order: int  # among all pulls of the study
     at: float
+    place: int  # among all that is observed, in the order in which it counts
 
 
 _open = partial(tuple.__new__, Open)  # quicker than its own constructor
@@ -51,23 +60,30 @@ class Fold:
         self.specification = specification
         self.seen = 0  # events folded
         self.first = self.last = 0.0  # when they were written; for people alone
-        self.told = 0  # observations that count
+        self.told = 0  # observations, counted or held
         self.rounds = 0  # asks of the policy
         self.handed = 0  # pulls so far
         self.waiting: list[int] = []  # arms of the present round that are yet to be handed out
-        self.open: dict[str, Open] = {}
-        self.failures: dict[str, int] = {}  # of open pulls
+        self.open: dict[str, Open] = {}  # in the order asked
+        self.held: dict[int, Late] = {}  # by place: what came back before its turn, as it came
+        self.failures: dict[str, int] = {}  # of open pulls, where a pull may fail and stay open
         self.answers: dict[str, float] = {}  # to pulls
+        self.gone: set[str] = set()  # pulls that were given up
+        self.reissued: set[str] = set()  # pulls handed out again after their process died
         self.observed: dict[str, tuple[int, float]] = {}  # arm and reward, by the user's id
         self.stopped: list[int] | None = None  # the certified answer
+        self.stopped_at = 0  # the number of the event that says so, from 1
         self.all_labels: list[Hashable] = list(specification.labels)
         self.numbers = {label: arm for arm, label in enumerate(self.all_labels)}
         self.newcomers: dict[int, Hashable] = {}  # labels that only this process can hold
-        self.sums = [0.0] * len(self.all_labels)  # of rewards as they were told
+        self.tally = Tally(specification.problem.rewards, len(self.all_labels))
         self.failed = [0] * len(self.all_labels)
-        self.given_up = [0] * len(self.all_labels)  # pulls forgotten or expired
-        self._told: list[int] = []  # rows of observations that the policy has yet to be told
+        self.lost: Counter[tuple[int, int]] = Counter()  # pulls given up, by kind of event and arm
+        self.holes = [0] * len(self.all_labels)  # pulls without a value among those that count
+        self._places = 0
+        self._told: list[int] = []  # rows of what counts and the policy has yet to be told
         self._rewards: list[float] = []  # theirs, as they were told
+        self._stale = False  # whether holes wait to be seen by the trees
         self._shelf: dict[int, dict[str, Any]] = {}  # statistics of withdrawn arms
         self.changes = 0  # how often arms came or went
         self._lay(list(range(len(self.all_labels))))
@@ -80,9 +96,8 @@ class Fold:
         self.spec = self.configured.spec
         self.stepper = Stepper(decision, self.configured)
         self.state: State = self.stepper.state
-        self.pending: IntArray | None = None  # open pulls of every row, counted when needed
-        self._shadow: State | None = None
-        self._tell = direct(step.tell, self.state, self.spec, 0, 0.0)
+        self.planner = Planner(self.stepper, self.rows, self.specification.lost == "worst")
+        self._pending: IntArray | None = None  # open pulls of every row, counted when needed
         step.reset(self.state, self.changes)  # fresh coins: rows may stand for other arms now
 
     @property
@@ -92,16 +107,30 @@ class Fold:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every arm has been observed."""
-        return bool(self.state.clock[SEEN] == self.spec.n_arms)
+        """Whether every arm has an observation that counts."""
+        return is_whole(self.state)
+
+    @property
+    def given_up(self) -> list[int]:
+        """Pulls of every arm that were forgotten, expired, or dropped as it was withdrawn."""
+        given_up = [0] * len(self.all_labels)
+        for (_, arm), many in self.lost.items():
+            given_up[arm] += many
+        return given_up
+
+    @property
+    def blocking(self) -> list[str]:
+        """The open pulls that held observations wait for, in the order asked."""
+        last = max(self.held, default=-1)
+        return [key for key, pull in self.open.items() if pull.place < last]
 
     # --- folding ----------------------------------------------------------------------------------
 
-    def apply(self, events: Iterable[Event]) -> None:
+    def apply(self, events: Iterable[Event]) -> None:  # noqa: PLR0915 - the frequent kinds inline
         """Go on from where the fold stands."""
         told, rewards = self._told, self._rewards
-        open_, answers, sums, rows = self.open, self.answers, self.sums, self.rows
-        counts_rounds, pending = self.spec.radius == LUCB_ROUNDS, self.pending
+        open_, answers, held, rows = self.open, self.answers, self.held, self.rows
+        counts_rounds = self.spec.radius == LUCB_ROUNDS
         for event in events:
             kind, key, arm, reward, data, at = event
             self.seen += 1
@@ -115,80 +144,167 @@ class Fold:
                         rewards.append(0.0)
                 elif self.waiting:
                     self.waiting.pop(0)
-                if arm in rows and key not in open_ and key not in answers:
-                    # otherwise withdrawn by another process at that moment, or a name used twice
-                    open_[key] = _open((arm, self.handed, at))
-                    if pending is not None:
-                        pending[rows[arm]] += 1
-                    if self._shadow is not None:
-                        self._count(self._shadow, rows[arm])
+                if key in open_ or key in answers or key in self.gone:
+                    pass  # a name counts once
+                elif arm in rows:
+                    open_[key] = _open((arm, self.handed, at, self._places))
+                    self._places += 1
+                    if self._pending is not None:
+                        self._pending[rows[arm]] += 1
+                    self.planner.opened(arm)
+                else:  # withdrawn by another process at that moment
+                    self._require_arm(arm)
+                    self.gone.add(key)
                 self.handed += 1
             elif kind == TOLD:
                 pull = open_.pop(key, None)
-                if pull is not None:  # otherwise a second answer, or one to a pull given up
+                if pull is not None:
                     answers[key] = reward
-                    row = rows[pull[0]]
-                    if pending is not None:
-                        pending[row] -= 1
-                    sums[pull[0]] += reward
-                    told.append(row)
-                    rewards.append(reward)
-            elif kind == ev.OBSERVED:
+                    self.told += 1
+                    if open_ or held:
+                        self._settle(pull, reward)
+                    else:  # as it always is where one pull is made after the other
+                        if self._pending is not None:
+                            self._pending[rows[pull[0]]] -= 1
+                        told.append(rows[pull[0]])
+                        rewards.append(reward)
+                else:  # a second answer, or one to a pull given up
+                    self._require_asked(key)
+            elif kind == OBSERVED:
+                self._require_arm(arm)
                 if key not in self.observed and arm in rows:
                     self.observed[key] = arm, reward
-                    sums[arm] += reward
-                    told.append(rows[arm])
-                    rewards.append(reward)
+                    self.told += 1
+                    self.planner.returned()
+                    self._place(self._places, arm, reward)
+                    self._places += 1
             else:
                 self._observe()
                 self._rare(event)
-                rows, pending = self.rows, self.pending
+                rows, counts_rounds = self.rows, self.spec.radius == LUCB_ROUNDS
             if len(told) >= CHUNK:
                 self._observe()
         self._observe()
 
+    def _settle(self, pull: Open, reward: float | None) -> None:
+        """A pull is open no more: what is now without an earlier open pull counts."""
+        self.planner.returned()
+        if self._pending is not None:
+            self._pending[self.rows[pull.arm]] -= 1
+        self._place(pull.place, pull.arm, reward)
+
+    def _place(self, place: int, arm: int, reward: float | None) -> None:
+        """Count an observation, or a hole, and all that waited for it; or hold it."""
+        first = self._first_open(arm)
+        if place > first:
+            self.held[place] = arm, reward
+            return
+        self._count(arm, reward)
+        if self.held:
+            mine = self.specification.orders_by_arm
+            late = self.held.items()
+            for p in sorted(p for p, (a, _) in late if p < first and (a == arm or not mine)):
+                self._count(*self.held.pop(p))
+
+    def _first_open(self, arm: int) -> float:
+        """The first place that what comes later has to wait for."""
+        if self.specification.order == "told":
+            return math.inf
+        mine = self.specification.orders_by_arm
+        places = (pull.place for pull in self.open.values() if not mine or pull.arm == arm)
+        return next(places, math.inf)
+
+    def _count(self, arm: int, reward: float | None) -> None:
+        if reward is not None:
+            self._told.append(self.rows[arm])
+            self._rewards.append(reward)
+            return
+        self.holes[arm] += 1
+        if self.planner.counts_holes:
+            add_hole(self.state, self.rows[arm])
+            self._stale = True
+
     def _observe(self) -> None:
         """Tell the policy what was gathered."""
-        if not self._told:
-            return
-        self._shadow = None
-        if len(self._told) == 1 and self._told[0] >= 0:
-            self.told += 1
-            self._tell(self.state, self.spec, self._told[0], self.spec.sign * self._rewards[0])
-        else:
-            arms = np.array(self._told, np.int64)
-            self.told += int((arms >= 0).sum())
-            step.tell_many(self.state, self.spec, arms, self.spec.sign * np.array(self._rewards))
-        self._told.clear()
-        self._rewards.clear()
+        if self._told:
+            self.planner.recount()
+            if len(self._told) == 1 and self._told[0] >= 0:
+                row, reward = self._told[0], self._rewards[0]
+                self.tally.add_one(self.arms[row], reward)
+                self.planner.tell(row, reward)
+            else:
+                rows, rewards = np.array(self._told, np.int64), np.array(self._rewards)
+                is_told = rows >= 0
+                self.tally.add(np.array(self.arms)[rows[is_told]], rewards[is_told])
+                step.tell_many(self.state, self.spec, rows, self.spec.sign * rewards)
+            self._told.clear()
+            self._rewards.clear()
+        if self._stale:
+            self.planner.recount()
+            step.rebuild(self.state, self.spec)
+            self._stale = False
 
     def _rare(self, event: Event) -> None:
-        kind, key, arm, _, data, _ = event
-        if kind in (ev.FORGOTTEN, ev.EXPIRED):
-            self._drop(key)
-        elif kind == ev.FAILED:
+        kind, key, arm, _, data, at = event
+        if kind in (ev.FORGOTTEN, ev.EXPIRED, ev.FAILED):
+            self._require_asked(key)
+            self._lose(kind, key)
+        elif kind == ev.REISSUED:
+            self._require_asked(key)
             if key in self.open:
-                self.failures[key] = self.failures.get(key, 0) + 1
-                self.failed[self.open[key].arm] += 1
+                self.reissued.add(key)
         elif kind == ev.STOPPED:
-            if self.stopped is None and arm == self.changes:  # of the arms that are there
-                self.stopped = json.loads(data)
+            self._stop(arm, data)
         elif kind == ev.ARM_ADDED:
             self._admit(arm, freeze(json.loads(data)) if data else self.newcomers.pop(arm))
         elif kind == ev.ARM_WITHDRAWN:
+            self._require_arm(arm)
             self._withdraw(arm)
         elif kind == ev.CREATED:
-            self.first = self.first or event.at
+            self.first = self.first or at
         else:
-            raise StorageError(f"event {self.seen} was refused: kind {kind} is of a newer bestk")
+            raise self._refused(f"kind {kind} is of a newer bestk")
+
+    def _lose(self, kind: int, key: str) -> None:
+        pull = self.open.get(key)
+        if pull is None:
+            return
+        if kind == ev.FAILED:
+            self.failed[pull.arm] += 1
+            if self.specification.order == "told":  # it stays open, and may be tried again
+                self.failures[key] = self.failures.get(key, 0) + 1
+                return
+        else:
+            self.lost[kind, pull.arm] += 1
+        self._drop(key)
 
     def _drop(self, key: str) -> None:
-        pull = self.open.pop(key, None)
-        if pull is not None:
-            self._shadow = None
-            self.given_up[pull.arm] += 1
-            if self.pending is not None:
-                self.pending[self.rows[pull.arm]] -= 1
+        """An open pull becomes a hole."""
+        self.gone.add(key)
+        self._settle(self.open.pop(key), None)
+
+    def _stop(self, changes: int, data: str) -> None:
+        """A stop counts if the rule stops here, with that answer: the log is not just believed.
+
+        Otherwise something was told, or arms came or went, between that decision and this event.
+        """
+        if self.stopped is None and changes == self.changes:
+            answer = self.decide()
+            if answer is not None and answer == json.loads(data):
+                self.stopped, self.stopped_at = answer, self.seen
+
+    # --- what a sound log cannot say --------------------------------------------------------------
+
+    def _refused(self, why: str) -> StorageError:
+        return StorageError(f"event {self.seen} was refused: {why}")
+
+    def _require_asked(self, key: str) -> None:
+        if key not in self.open and key not in self.answers and key not in self.gone:
+            raise self._refused(f"it answers the pull {key!r}, which nobody asked for")
+
+    def _require_arm(self, arm: int) -> None:
+        if not 0 <= arm < len(self.all_labels):
+            raise self._refused(f"there is no arm number {arm}")
 
     # --- arms that come and go --------------------------------------------------------------------
 
@@ -203,15 +319,17 @@ class Fold:
                 return
             self.numbers[label] = arm
             self.all_labels.append(label)
-            self.sums.append(0.0)
-            self.failed.append(0)
-            self.given_up.append(0)
+            self.tally.extend()
+            for counts in (self.failed, self.holes):
+                counts.append(0)
         self._change([*self.arms, arm])
 
     def _withdraw(self, arm: int) -> None:
         if arm in self.rows and len(self.arms) > self.spec.k + 1:
             for key in [key for key, pull in self.open.items() if pull.arm == arm]:
+                self.lost[ev.ARM_WITHDRAWN, arm] += 1
                 self._drop(key)
+            self._observe()
             self._change([other for other in self.arms if other != arm])
 
     def _change(self, arms: list[int]) -> None:
@@ -234,54 +352,51 @@ class Fold:
         n = self.spec.n_arms
         return [name for name in OF_ARMS if len(getattr(self.state, name)) == n]
 
-    # --- planning: never changes what the fold says -----------------------------------------------
+    # --- deciding and planning: never changes what the fold says ----------------------------------
 
-    def plan(self) -> list[int]:
-        """The arms of the next round; empty when the rule says stop, on told values alone."""
-        if not self.is_whole:
+    def decide(self) -> list[int] | None:
+        """The arms of the answer if the rule stops on what counts, whatever its schedule of looks.
+
+        They are the set that was tested: around a Python oracle another call may find another one.
+        """
+        if not self.is_whole or self.planner.ask(self.state, 0):
+            return None
+        return [self.arms[row] for row in self.stepper.tested()]
+
+    def plan(self) -> list[int] | None:
+        """The arms of the next round; None: stop; empty: wait, what is told would be enough."""
+        planner = self.planner
+        rows = []
+        if self.is_whole:
+            rows = planner.ask(self.state, self.rounds)
+            if not rows:
+                return None
+        base = planner.everything(self.held.values())
+        if not is_whole(base):
             return [self._least()]
-        rows = self._asked(self.state)
-        if rows and self.open:
-            if self._shadow is None:
-                self._shadow = self._shadowed()
-            rows = self._asked(self._shadow)
+        if self.held:
+            rows = planner.ask(base, self.rounds)
+            if not rows:
+                return []
+        if self.open:
+            shadow = planner.shadow(base, (pull.arm for pull in self.open.values()))
+            rows = planner.ask(shadow, self.rounds)
             if not rows:
                 return [self._least()]
         return [self.arms[row] for row in rows]
 
     def answer(self) -> list[int]:
-        """The arms of the present answer."""
-        return [self.arms[row] for row in self.stepper.answer()]
-
-    def _asked(self, state: State) -> list[int]:
-        """What the policy wants in a state; its clocks are put back."""
-        clock = state.clock
-        before = clock[ROUND]
-        clock[ASKS] = self.rounds
-        self.stepper.state = state
-        try:
-            return self.stepper.ask()
-        finally:
-            self.stepper.state = self.state
-            clock[ASKS], clock[ROUND] = self.rounds, before
-
-    def _shadowed(self) -> State:
-        """The state as if every open pull had come back with its arm's mean."""
-        fields = self.state._asdict()
-        for name in fields.keys() - SHARED:
-            fields[name] = fields[name].copy()
-        shadow = State(**fields)
-        for pull in self.open.values():
-            self._count(shadow, self.rows[pull.arm])
-        return shadow
-
-    def _count(self, shadow: State, row: int) -> None:
-        self._tell(shadow, self.spec, row, float(self.state.means[row]))
+        """The rows of the present answer: on what counts, else on everything told, else none."""
+        for state in (self.state, self.planner.everything(self.held.values())):
+            if is_whole(state):
+                return self.planner.answer(state)
+        return []
 
     def _least(self) -> int:
         """The arm with the fewest samples, told and open; the first of several."""
-        if self.pending is None:
-            self.pending = np.zeros(len(self.arms), np.int64)
+        if self._pending is None:
+            self._pending = np.zeros(len(self.arms), np.int64)
             for pull in self.open.values():
-                self.pending[self.rows[pull.arm]] += 1
-        return self.arms[int(np.argmin(self.state.counts + self.pending))]
+                self._pending[self.rows[pull.arm]] += 1
+        counts = self.planner.everything(self.held.values()).counts
+        return self.arms[int(np.argmin(counts + self._pending))]

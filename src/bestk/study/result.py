@@ -18,12 +18,21 @@ class ArmResult:
     """One arm."""
 
     label: Hashable
-    mean: float | None  # None before its first observation
+    mean: float | None  # of all its observations; None before the first
     low: float | None  # of the interval the policy stops by; None where it has no end
     high: float | None
-    pulls: int
+    pulls: int  # observations, those that do not count yet included
     failed: int
     status: Status
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """An open pull that later answers wait for."""
+
+    pull: str
+    arm: Hashable
+    index: int
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,10 @@ class Result:
     certifiable_epsilon: float | None  # the least slack at which `top` is certified now
     forecast: int | None  # an estimate of the pulls that remain
     arms: tuple[ArmResult, ...]
+    held: int = 0  # observations that came back before an earlier pull, and do not count yet
+    waiting: tuple[Waiting, ...] = ()  # the pulls that they wait for
+    assumptions: tuple[str, ...] = ()  # what the guarantee rests on beside the reward assumption
+    warnings: tuple[str, ...] = ()  # what speaks against it
     maximize: bool = field(default=True, repr=False)  # for the order of the table
 
     @property
@@ -50,12 +63,27 @@ class Result:
         sign = -1.0 if self.maximize else 1.0
         return sorted(self.arms, key=lambda a: math.inf if a.mean is None else sign * a.mean)
 
+    @property
+    def remarks(self) -> list[str]:
+        """What a reader has to know beside the numbers, a line each."""
+        lines = [f"warning: {text}" for text in self.warnings]
+        if self.waiting:
+            first = self.waiting[0]
+            others = f" and {len(self.waiting) - 1:,} more" if len(self.waiting) > 1 else ""
+            lines.append(
+                f"{self.held:,} observations wait for an earlier pull: {first.pull} of"
+                f" {_shown(first.arm)}{others}"
+            )
+        return lines + [f"assumed: {text}" for text in self.assumptions]
+
     def to_dict(self) -> dict[str, Any]:
         """Finite numbers, texts and nulls only."""
         data = asdict(self)
         del data["maximize"]  # part of the problem, not of the result
         data["top"] = [_plain(label) for label in self.top]
         data["arms"] = [dict(asdict(arm), label=_plain(arm.label)) for arm in self.arms]
+        data["waiting"] = [dict(asdict(pull), arm=_plain(pull.arm)) for pull in self.waiting]
+        data["assumptions"], data["warnings"] = list(self.assumptions), list(self.warnings)
         return data
 
     def __str__(self) -> str:
@@ -72,6 +100,7 @@ class Result:
             else "not certified"
         )
         lines.append(f"{self.samples:,} samples, {proof}")
+        lines += self.remarks
         return "\n".join(lines)
 
 

@@ -26,6 +26,7 @@ from bestk.study.study import Pull, Study
 Measure = Callable[[Any], Any]  # arm -> a number, or a coroutine that gives one
 Progress = Callable[[Study], None]  # called after every answer
 HEED = 0.5  # seconds: a signal that comes just before a wait is heeded only after it
+LOOK = 0.05  # seconds between two looks for answers of other processes
 
 
 class DaemonThreads(Executor):
@@ -103,9 +104,14 @@ class Runner:
                 spent = self.seconds is not None and time.monotonic() - started >= self.seconds
                 if not spent:
                     self._fill()
-                if not self._running or self.study.is_stopped:
+                if self.study.is_stopped:
                     break
-                self._collect()
+                if self._running:
+                    self._collect()
+                elif not spent and self._waits_for_others():
+                    time.sleep(LOOK)
+                else:
+                    break
         except KeyboardInterrupt:
             ended = "interrupted"
         else:
@@ -114,6 +120,11 @@ class Runner:
             else:
                 ended = "budget"
         return self.study.summary(ended)
+
+    def _waits_for_others(self) -> bool:
+        """Whether what is told would be enough, but for pulls that another process makes."""
+        is_spent = self.budget is not None and self.study.samples >= self.budget
+        return not is_spent and bool(self.study.waiting_for)
 
     def _fill(self) -> None:
         while len(self._running) < self.parallel:
@@ -200,7 +211,8 @@ class Runner:
                 f"arm {pull.arm!r} failed {often} with {why}; all answers so far are kept, and the"
                 " study can be resumed"
             )
-        self._submit(pull)
+        if self.study.retries_pulls:
+            self._submit(pull)
 
     def _give_up(self) -> None:
         for future, (pull, _) in self._running.items():
@@ -241,22 +253,25 @@ def identify(
     name: str = "identify",
     seed: int | None = None,
     lease: float | None = None,
+    lost: str | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """Find the best arms by calling `pull(arm)`, which returns one noisy reward.
 
     `pull` may be a coroutine function. Up to `parallel` calls run at once on `executor` (any
     `concurrent.futures.Executor`; by default threads). A call that raises, takes longer than
-    `timeout` seconds or returns something that is no valid reward has failed; it is tried again,
-    and an arm that fails retries + 1 times in a row ends the run with `ArmFailedError`. `budget` is
-    the most pulls. With `storage` (a file name) the same call resumes a run that was cut short;
-    where several processes share it, give a `lease`, longer than a pull takes (seconds).
-    How long a pull takes, or whether it fails, must not depend on the reward (docs/studies.md).
+    `timeout` seconds or returns something that is no valid reward has failed; an arm that fails
+    retries + 1 times in a row ends the run with `ArmFailedError`. `budget` is the most pulls. With
+    `storage` (a file name) the same call resumes a run that was cut short; where several processes
+    share it, give a `lease`, longer than a pull takes (seconds).
+
+    Answers count in the order asked, so how long a pull takes may depend on its reward. Whether it
+    fails may not, unless `lost="worst"` (docs/studies.md, "The order of answers").
     """
     study = Study(
         name, arms, k=k, decision=decision, delta=delta, epsilon=epsilon, rewards=rewards,
         maximize=maximize, policy=policy, variant=variant, params=params, storage=storage,
-        seed=seed, lease=lease,
+        seed=seed, lease=lease, lost=lost,
     )  # fmt: skip
     return Runner(
         study, pull, executor=executor, parallel=parallel, budget=budget, timeout=timeout,

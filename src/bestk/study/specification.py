@@ -11,18 +11,21 @@ from typing import Any
 
 from bestk.decisions import DecisionClass, TopK
 from bestk.decisions.labels import freeze, integer, label, thaw
-from bestk.errors import InputError, StorageError
+from bestk.errors import InputError, StorageError, UnknownName
 from bestk.policies import Configured
 from bestk.problem import Problem, plain
 
-FORMAT = 1  # of the specification; a newer one is refused
+FORMAT = 2  # of the specification; a newer one is refused
+ORDERS = ("asked", "told")  # in which observations count; the second is that of version 0.1
+LOST = ("skip", "worst")  # what a pull without a value counts as
 
 
 @dataclass(frozen=True)
 class Specification:
     """Labels, problem, seed and lease of a study; `max_arms` where arms may come and go.
 
-    The labels and the decision class are those it was begun with.
+    The labels and the decision class are those it was begun with. `order` and `lost` say which
+    observations count when (docs/studies.md, "The order of answers").
     """
 
     labels: tuple[Hashable, ...]
@@ -30,6 +33,17 @@ class Specification:
     seed: int
     lease: float | None = None
     max_arms: int | None = None
+    lost: str = "skip"
+    order: str = "asked"
+
+    @property
+    def orders_by_arm(self) -> bool:
+        """Whether an observation waits for earlier pulls of its own arm alone.
+
+        Theorem 5 has no product of two arms' evidence, so that each arm has an order of its own,
+        and one that leaves holds nobody up.
+        """
+        return self.max_arms is not None
 
     def configure(self, n_arms: int) -> tuple[DecisionClass, Configured]:
         """What may be answered, and the policy, while there are so many arms."""
@@ -48,6 +62,8 @@ class Specification:
                 "seed": self.seed,
                 "lease": self.lease,
                 "max_arms": self.max_arms,
+                "lost": self.lost,
+                "order": self.order,
             }
         )
 
@@ -61,13 +77,19 @@ class Specification:
                     f"the study was refused: it was written by a newer bestk (format"
                     f" {data['format']}, this one reads {FORMAT})"
                 )
-            return cls(
+            is_old = data["format"] < 2
+            read = cls(
                 freeze(data["arms"]),
                 Problem.from_dict(data["problem"]),
                 data["seed"],
                 data["lease"],
                 data.get("max_arms"),
+                "skip" if is_old else data["lost"],
+                "told" if is_old else data["order"],
             )
+            if read.order not in ORDERS or read.lost not in LOST:
+                raise KeyError(f"order {read.order}, lost {read.lost}")
+            return read
         except (KeyError, TypeError, json.JSONDecodeError) as error:
             raise StorageError(f"the study's specification cannot be read: {error!r}") from error
 
@@ -80,6 +102,7 @@ class Specification:
         seed: int | None,
         lease: float | None,
         max_arms: int | None,
+        lost: str | None,
     ) -> None:
         """Refuse to go on with other arms or another problem than the study was begun with."""
         if labels is not None and self.labels != labels:
@@ -94,9 +117,10 @@ class Specification:
             "seed": self.seed,
             "lease": self.lease,
             "max_arms": self.max_arms,
+            "lost": self.lost,
         }
         given = dict(settings)
-        given |= {"k": k, "seed": seed, "lease": lease, "max_arms": max_arms}
+        given |= {"k": k, "seed": seed, "lease": lease, "max_arms": max_arms, "lost": lost}
         given["decision"] = None if decision is None else decision.to_dict()
         for key, value in given.items():
             if value is not None and plain(value) != plain(own[key]):
@@ -114,8 +138,11 @@ def specify(
     seed: int,
     lease: float | None,
     max_arms: int | None,
+    lost: str = "skip",
 ) -> Specification:
     """Check what the user gave."""
+    if lost not in LOST:
+        raise UnknownName("lost", lost, LOST)
     if (k is None) == (decision is None):
         raise InputError("give either k, how many of the arms are wanted, or a decision class")
     if arms is None:
@@ -139,6 +166,12 @@ def specify(
     seed = integer(seed, "seed")
     lease = None if lease is None else float(lease)
     max_arms = None if max_arms is None else integer(max_arms, "max_arms")
-    made = Specification(labels, Problem(decision, **settings), seed, lease, max_arms)
-    made.configure(len(labels))  # refuses what cannot be an open study
+    made = Specification(labels, Problem(decision, **settings), seed, lease, max_arms, lost)
+    _, configured = made.configure(len(labels))  # refuses what cannot be an open study
+    if lost == "worst" and not configured.bets:
+        raise InputError(
+            f"lost='worst' was refused: a lost reward has a worst value only if rewards have a"
+            f" range, and {made.problem.policy} can count it only where it bets on them: use"
+            " Ratings or Bounded rewards with e-lucb or e-clucb, or lost='skip'"
+        )
     return made

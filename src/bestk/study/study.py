@@ -26,6 +26,7 @@ from bestk.storage import MemoryStorage, SQLiteStorage, Storage
 from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study.fold import Fold
+from bestk.study.owners import is_abandoned, new_token
 from bestk.study.result import Result, Stopped
 from bestk.study.specification import Specification, specify
 from bestk.study.summary import summarise
@@ -49,9 +50,15 @@ class Study:
     `arms` are any hashable labels (in a file: texts, numbers, or tuples of them), `k` of which are
     wanted, or a `decision` class over them. Rewards are held to the assumption `rewards`, by
     default numbers in [0, 1]. `storage` is a file name, a `Storage`, or None for memory. A study
-    that is in the storage already is opened: what is given must then agree with it. Pulls that
-    were open are handed out again first, with the same ids, except those with a `lease` (seconds)
-    that still runs. All methods may be called from several threads.
+    that is in the storage already is opened: what is given must then agree with it. Open pulls of
+    a process that has died are handed out again first, with the same ids, except where there is a
+    `lease` (seconds), after which they are given up. Several threads may call all methods.
+
+    Answers may come back in any order: they count in the order asked (docs/studies.md). A pull that
+    fails, is given up or whose lease runs out never counts, and a new attempt is a new pull. With
+    `lost="skip"` such pulls are passed over, which assumes that what is lost does not depend on its
+    reward; with `lost="worst"` they count as the worst that they can have been, without assumption
+    (Ratings and Bounded rewards).
 
     With `max_arms` arms may be added and withdrawn at any time, up to so many in all; the guarantee
     stays, at a price: every bound then has level delta / (2 max_arms), and the product of two sides
@@ -77,6 +84,7 @@ class Study:
         seed: int | None = None,
         lease: float | None = None,
         max_arms: int | None = None,
+        lost: str | None = None,
     ) -> None:
         self.name = name
         self._lock = threading.RLock()
@@ -100,12 +108,15 @@ class Study:
         labels = None if arms is None else tuple(arms)
         if first is None:
             chosen = secrets.randbits(48) if seed is None else seed
-            begun = specify(labels, k, decision, {**DEFAULTS, **settings}, chosen, lease, max_arms)
+            begun = specify(
+                labels, k, decision, {**DEFAULTS, **settings}, chosen, lease, max_arms,
+                "skip" if lost is None else lost,
+            )  # fmt: skip
             text = "" if self._alone else begun.to_json()
             storage.append(name, [Event(ev.CREATED, data=text, at=time.time())])
             first = next(storage.read(name))  # another process may have been quicker
         self.specification = Specification.from_json(first.data) if first.data else begun
-        self.specification.check_given(labels, k, decision, settings, seed, lease, max_arms)
+        self.specification.check_given(labels, k, decision, settings, seed, lease, max_arms, lost)
         self.problem = self.specification.problem
         self._fold = Fold(self.specification)
         rewards = self.problem.rewards
@@ -113,7 +124,7 @@ class Study:
         self._farthest = FARTHEST * rewards.sigma if is_normal else math.inf
         self._token, self._asked, self._process = "", 0, 0  # of the names of pulls
         self._sync()
-        self._again = [] if self.specification.lease else list(self._fold.open)
+        self._again = self._abandoned(reopened=True)
 
     def _validate(self, reward: float) -> None:
         self.problem.rewards.validate(reward)
@@ -154,7 +165,11 @@ class Study:
     # --- ask and tell -----------------------------------------------------------------------------
 
     def ask(self, n: int = 1) -> list[Pull]:
-        """Up to n pulls to make next, open ones taken into account; empty once it has stopped."""
+        """Up to n pulls to make next, open ones taken into account; empty once it has stopped.
+
+        Also empty, or fewer, while what is told would be enough but earlier pulls are open: tell
+        those (`waiting_for`), or give them up.
+        """
         if n < 1:
             raise InputError(f"n={n} was refused: ask for at least one pull")
         pulls: list[Pull] = []
@@ -167,6 +182,8 @@ class Study:
                     break
                 if self._again:
                     key = self._again.pop(0)
+                    if key in fold.open:
+                        self._append([Event(ev.REISSUED, key, at=time.time())])
                     if key in fold.open:
                         pulls.append(self._pull(key))
                     continue
@@ -181,9 +198,14 @@ class Study:
                     arm, data = fold.waiting[0], ""
                 else:
                     arms = fold.plan()
-                    if not arms:
+                    if arms is None:
                         self._stop()
-                        continue  # unless an arm came at that moment
+                        continue  # unless something came at that moment
+                    if not arms:
+                        self._again = self._abandoned(reopened=False)
+                        if self._again:
+                            continue
+                        break
                     arm, data = arms[0], "+" + ",".join(map(str, arms[1:]))
                 key = self._new_key()
                 self._append([Event(ev.ASKED, key, arm, 0.0, data, time.time())])
@@ -192,15 +214,23 @@ class Study:
         return pulls
 
     def _stop(self) -> None:
-        answer = json.dumps(self._fold.answer())
-        self._append([Event(ev.STOPPED, "", self._fold.changes, 0.0, answer, time.time())])
+        answer = self._fold.decide()
+        if answer is not None:
+            data = json.dumps(answer)
+            self._append([Event(ev.STOPPED, "", self._fold.changes, 0.0, data, time.time())])
+
+    def _abandoned(self, reopened: bool) -> list[str]:
+        """Open pulls whose process has died; with a lease, they are given up when it ends."""
+        if self.specification.lease is not None:
+            return []
+        return [key for key in self._fold.open if is_abandoned(key, reopened)]
 
     def check(self) -> bool:
         """Whether the answer is certain by now; asks for nothing."""
         with self._lock:
             self._sync()
             fold = self._fold
-            if fold.stopped is None and fold.is_whole and not fold.waiting and not fold.plan():
+            if fold.stopped is None and not fold.waiting and fold.plan() is None:
                 self._stop()
             return fold.stopped is not None
 
@@ -215,7 +245,7 @@ class Study:
     def _new_key(self) -> str:
         """A name for a pull that no other process gives, a forked one neither."""
         if self._process != os.getpid():
-            self._token, self._asked, self._process = secrets.token_hex(8), 0, os.getpid()
+            self._token, self._asked, self._process = new_token(), 0, os.getpid()
         self._asked += 1
         return f"{self._token}-{self._asked}"
 
@@ -263,16 +293,21 @@ class Study:
                     raise PullError(f"the answer to pull {key} was refused: it has another by now")
 
     def fail(self, pull: Pull | str, why: str = "") -> int:
-        """Record that a pull came to nothing; it stays open. Returns how often it has failed."""
+        """Record that a pull came to nothing: a late answer to it will be refused.
+
+        Returns how often pulls of its arm have failed. A new attempt is a new pull: ask for it. In
+        a study of version 0.1 the pull stays open, to be tried again.
+        """
         with self._lock:
             key = self._require_open(pull)
+            arm = self._fold.open[key].arm
             self._append([Event(ev.FAILED, key, data=why, at=time.time())])
-            return self._fold.failures.get(key, 0)
+            return self._fold.failed[arm]
 
     def forget(self, pull: Pull | str) -> None:
         """Give an open pull up: a late answer to it will be refused.
 
-        Harmless only if what is given up does not depend on the reward.
+        With `lost="skip"` harmless only if what is given up does not depend on the reward.
         """
         with self._lock:
             self._append([Event(ev.FORGOTTEN, self._require_open(pull), at=time.time())])
@@ -372,6 +407,17 @@ class Study:
             return [self._pull(key) for key in self._fold.open]
 
     @property
+    def waiting_for(self) -> list[Pull]:
+        """Open pulls that later answers wait for: these do not count before those are settled."""
+        with self._lock:
+            return [self._pull(key) for key in self._fold.blocking]
+
+    @property
+    def retries_pulls(self) -> bool:
+        """Whether a pull that failed stays open, to be tried again: in studies of version 0.1."""
+        return self.specification.order == "told"
+
+    @property
     def result(self) -> Result:
         """The answer so far, how far it is proved, and every arm's interval."""
         with self._lock:
@@ -387,6 +433,11 @@ class Study:
     def is_stopped(self) -> bool:
         """Whether the rule has ended the study."""
         return self._fold.stopped is not None
+
+    @property
+    def stopped_at(self) -> int:
+        """How many events the log had when the rule ended the study; 0 while it goes on."""
+        return self._fold.stopped_at if self.is_stopped else 0
 
     @property
     def samples(self) -> int:

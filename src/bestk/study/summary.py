@@ -8,12 +8,13 @@ from typing import cast
 import numpy as np
 
 from bestk.decisions import TopK
-from bestk.kernels.types import BETA, BETTING, EVIDENCE, NORMAL, FloatArray, State
+from bestk.kernels.types import BETA, BETTING, EVIDENCE, NORMAL, FloatArray, IntArray, State
 from bestk.problem import Problem
 from bestk.study.fold import Fold
 from bestk.study.intervals import intervals, verdicts
-from bestk.study.result import ArmResult, Result, Status, Stopped
+from bestk.study.result import ArmResult, Result, Status, Stopped, Waiting
 from bestk.study.specification import Specification
+from bestk.study.tally import Tally
 
 PLACES = 32  # tried for the boundary of a forecast; arbitrary
 TIED, MANY = 0.1, 1000  # a gap below a tenth of the radii after a thousand samples; arbitrary
@@ -27,23 +28,21 @@ def summarise(
     state, configured, decision = fold.state, fold.configured, fold.stepper.decision
     low, high = intervals(state, spec)
     whole = fold.is_whole
+    pulls, means = _everything(fold)
     certified = fold.stopped is not None and configured.guarantee is not None
-    answer: list[int] = []  # rows
     if fold.stopped is not None:
         answer = [fold.rows[arm] for arm in fold.stopped]
-    elif whole:
-        answer = fold.stepper.answer()
+    else:
+        answer = fold.answer()
     statuses = _statuses(set(answer), certified, low, high, decision)
     shown = (low, high) if spec.sign > 0 else (-high, -low)
-    with np.errstate(invalid="ignore"):
-        means = np.array([fold.sums[arm] for arm in fold.arms]) / state.counts
     arms = tuple(
         ArmResult(
             labels[i],
-            float(means[i]) if state.counts[i] else None,
+            float(means[i]) if pulls[i] else None,
             _finite(shown[0][i]),
             _finite(shown[1][i]),
-            int(state.counts[i]),
+            int(pulls[i]),
             fold.failed[fold.arms[i]],
             statuses[i],
         )
@@ -69,7 +68,67 @@ def summarise(
         if fold.stopped is not None or not whole
         else _forecast(fold, problem, low, high),
         arms=arms,
+        held=sum(reward is not None for _, reward in fold.held.values()),
+        waiting=tuple(
+            Waiting(key, fold.all_labels[fold.open[key].arm], fold.open[key].order)
+            for key in fold.blocking
+        ),
+        assumptions=_assumptions(fold),
+        warnings=_warnings(fold),
         maximize=problem.maximize,
+    )
+
+
+def _everything(fold: Fold) -> tuple[IntArray, FloatArray]:
+    """Observations of every row and their mean, in the user's units, counted or not."""
+    late = Tally(fold.specification.problem.rewards, len(fold.all_labels))
+    for arm, reward in fold.held.values():
+        if reward is not None:
+            late.add_one(arm, reward)
+    counts = fold.tally.counts + late.counts
+    means = fold.tally.means
+    if late.counts.any():
+        both = (fold.tally.sums + late.sums) / np.maximum(counts, 1)
+        means = np.where(late.counts > 0, both, means)
+    return counts[fold.arms], means[fold.arms]
+
+
+def _assumptions(fold: Fold) -> tuple[str, ...]:
+    """What has to hold beside the reward assumption, given what happened in this study."""
+    found = []
+    if fold.specification.order == "told":
+        found.append(
+            "answers count as they arrive, as in version 0.1, so how long a pull takes does not"
+            " depend on its reward"
+        )
+    lost = sum(fold.holes)
+    if lost and fold.specification.lost == "skip":
+        pulls = "pull was" if lost == 1 else "pulls were"
+        found.append(
+            f"{lost:,} {pulls} lost (failed, given up or expired) and skipped, so whether a pull is"
+            " lost does not depend on its reward"
+        )
+    if fold.reissued:
+        pulls = "pull was" if len(fold.reissued) == 1 else "pulls were"
+        found.append(
+            f"{len(fold.reissued):,} {pulls} made again after a process died, so its death did not"
+            " depend on their rewards"
+        )
+    return tuple(found)
+
+
+def _warnings(fold: Fold) -> tuple[str, ...]:
+    """Data that contradict the reward assumption."""
+    arms = fold.tally.contradicting()
+    if not arms.size:
+        return ()
+    labels = ", ".join(repr(fold.all_labels[arm]) for arm in arms[:3])
+    more = f" and {arms.size - 3:,} more" if arms.size > 3 else ""
+    rewards = fold.specification.problem.rewards
+    return (
+        f"the rewards of {labels}{more} spread more than {rewards} allows, beyond doubt: the"
+        " guarantee does not hold for them; give a larger sigma, or another assumption, to a new"
+        " study",
     )
 
 
@@ -129,7 +188,7 @@ def _variances(state: State) -> FloatArray:
     if e.family == BETA:
         squares = t * (means - least) * (most - means)
     elif e.family == BETTING:
-        squares = (state.levels * (e.levels - means[:, None]) ** 2).sum(axis=1)
+        squares = (state.levels[:, :-1] * (e.levels - means[:, None]) ** 2).sum(axis=1)
     else:
         squares = state.spread
     return np.asarray((squares + (most - least) ** 2 / 4.0) / (t + 1.0))

@@ -132,11 +132,12 @@ def _look(fold: Fold, arms: Sequence[Hashable]) -> FloatArray:
     for _, _, row in places:
         wanted[row] = state.counts[row]
     low, high = intervals(state._replace(counts=wanted), fold.spec)
+    means = fold.tally.means
     for place, arm, row in places:
         count = int(wanted[row])
         found[0, place] = count
         if count:
             ends = (low[row], high[row]) if sign > 0 else (-high[row], -low[row])
-            found[1:, place] = fold.sums[arm] / count, *ends
+            found[1:, place] = means[arm], *ends
     found[~np.isfinite(found)] = math.nan
     return found

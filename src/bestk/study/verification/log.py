@@ -18,6 +18,7 @@ CHUNK = 20_000  # rows fetched at a time
 Row = tuple[int, str, int, float, str, float]  # kind, key, arm, reward, data, at
 
 CREATED, ASKED, TOLD, FORGOTTEN, EXPIRED, FAILED, OBSERVED, ADDED, WITHDRAWN, STOPPED = range(10)
+REISSUED = 10
 
 
 def line(row: Row) -> bytes:

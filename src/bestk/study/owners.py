@@ -1,0 +1,70 @@
+"""Who holds a pull: its name tells the process that asked for it, so that when that one has died,
+and only then, the pull can be handed out again.
+
+Two workers on one pull would void the guarantee: the faster answer would count, and how fast an
+answer comes may depend on what it is. A process is known by its machine, number and start. One of
+another machine (or container) is taken for dead: give a lease where such processes share a study.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import socket
+from functools import cache
+from pathlib import Path
+
+DEAD = ("Z", "X", "x")  # states of a process that has ended, though its parent has not noticed
+
+
+def new_token() -> str:
+    """The first part of the names of a process's pulls, different in every study it opens."""
+    pid = os.getpid()
+    return f"{secrets.token_hex(5)}.{_machine()}.{pid:x}.{_started(pid) or 0:x}"
+
+
+def is_abandoned(key: str, reopened: bool) -> bool:
+    """Whether the process that asked for a pull has died.
+
+    `reopened`: the study was opened just now, and takes over what this process asked for before.
+    """
+    try:
+        _, machine, pid, started = key.rpartition("-")[0].split(".")
+        number, since = int(pid, 16), int(started, 16)
+    except ValueError:
+        return reopened  # a name as version 0.1 gave them
+    if machine != _machine():
+        return True
+    if number == os.getpid():
+        return reopened
+    return _started(number) != since if since else not _exists(number)
+
+
+@cache
+def _machine() -> str:
+    """Of this start of this machine."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text()
+    except OSError:
+        boot = ""
+    return hashlib.sha256(f"{socket.gethostname()} {boot}".encode()).hexdigest()[:6]
+
+
+def _started(pid: int) -> int | None:
+    """When a process was started, in ticks; None where there is none, or nobody can tell."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return None if fields[0] in DEAD else int(fields[19])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is somebody else's
+        return True
+    return True
