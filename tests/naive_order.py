@@ -2,6 +2,8 @@
 
 from bestk.storage import events as ev
 
+LOST = (ev.FORGOTTEN, ev.EXPIRED, ev.FAILED)
+
 
 def counted(events, by_arm=False):
     """(arm, reward) of every observation that counts, in order; the reward None for a hole."""
@@ -16,9 +18,8 @@ def counted(events, by_arm=False):
             places.append([event.arm, event.reward])
         elif event.kind == ev.TOLD and places[place_of[event.key]][1] == "open":
             places[place_of[event.key]][1] = event.reward
-        elif event.kind in (ev.FORGOTTEN, ev.EXPIRED, ev.FAILED):
-            if places[place_of[event.key]][1] == "open":
-                places[place_of[event.key]][1] = None
+        elif event.kind in LOST and places[place_of[event.key]][1] == "open":
+            places[place_of[event.key]][1] = None
     found, blocked = [], set()
     for arm, value in places:
         if value == "open":

@@ -1,6 +1,5 @@
 """Studies in which arms come and go, and logs told in one piece."""
 
-import json
 
 import numpy as np
 import pytest

@@ -6,11 +6,11 @@ import signal
 import subprocess
 import sys
 
-import naive_order
 import numpy as np
 import pytest
 
 import bestk
+import naive_order
 from bestk.errors import InputError, PullError, StorageError
 from bestk.policies.combinatorial import Stepper
 from bestk.storage import MemoryStorage

@@ -113,7 +113,6 @@ class Specification:
         own: dict[str, Any] = {
             **{key: getattr(self.problem, key) for key in settings},
             "k": getattr(self.problem.decision, "k", None),
-            "decision": self.problem.decision.to_dict(),
             "seed": self.seed,
             "lease": self.lease,
             "max_arms": self.max_arms,
@@ -121,7 +120,10 @@ class Specification:
         }
         given = dict(settings)
         given |= {"k": k, "seed": seed, "lease": lease, "max_arms": max_arms, "lost": lost}
-        given["decision"] = None if decision is None else decision.to_dict()
+        if decision is not None and decision is not self.problem.decision:
+            given["decision"], own["decision"] = (
+                each.to_dict() for each in (decision, self.problem.decision)
+            )
         for key, value in given.items():
             if value is not None and plain(value) != plain(own[key]):
                 raise InputError(

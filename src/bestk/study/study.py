@@ -19,7 +19,7 @@ from typing import Any
 
 from bestk.decisions import DecisionClass
 from bestk.decisions.labels import label, thaw
-from bestk.errors import InputError, PullError
+from bestk.errors import InputError, OracleError, PullError
 from bestk.kernels.types import LIL_UCB
 from bestk.rewards import Bounded, Gaussian, Rewards, SubGaussian
 from bestk.storage import MemoryStorage, SQLiteStorage, Storage
@@ -214,10 +214,17 @@ class Study:
         return pulls
 
     def _stop(self) -> None:
-        answer = self._fold.decide()
-        if answer is not None:
-            data = json.dumps(answer)
-            self._append([Event(ev.STOPPED, "", self._fold.changes, 0.0, data, time.time())])
+        fold = self._fold
+        answer, seen = fold.decide(), fold.seen
+        if answer is None:
+            return
+        data = json.dumps(answer)
+        self._append([Event(ev.STOPPED, "", fold.changes, 0.0, data, time.time())])
+        if fold.stopped is None and fold.seen == seen + 1:  # nobody came in between
+            raise OracleError(
+                f"the oracle of the class {self.problem.decision.kind} changed its mind: of the"
+                " same weights it found another answer than the one that the rule stopped with"
+            )
 
     def _abandoned(self, reopened: bool) -> list[str]:
         """Open pulls whose process has died; with a lease, they are given up when it ends."""

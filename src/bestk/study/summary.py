@@ -30,10 +30,8 @@ def summarise(
     whole = fold.is_whole
     pulls, means = _everything(fold)
     certified = fold.stopped is not None and configured.guarantee is not None
-    if fold.stopped is not None:
-        answer = [fold.rows[arm] for arm in fold.stopped]
-    else:
-        answer = fold.answer()
+    stopped = fold.stopped
+    answer = fold.answer() if stopped is None else [fold.rows[arm] for arm in stopped]
     statuses = _statuses(set(answer), certified, low, high, decision)
     shown = (low, high) if spec.sign > 0 else (-high, -low)
     arms = tuple(
