@@ -1,6 +1,5 @@
 """Studies in which arms come and go, and logs told in one piece."""
 
-
 import numpy as np
 import pytest
 

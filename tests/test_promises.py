@@ -237,5 +237,3 @@ def test_old_certificates_verify_and_old_studies_certify(name, tmp_path):
     assert verify(made, file).verified
     for key in old.keys() - {"made", "bestk"}:
         assert made[key] == old[key], key
-
-

@@ -177,7 +177,7 @@ def _arm(fold: Fold, arm: int, lower: FloatArray, upper: FloatArray) -> dict[str
     }
     if fold.specification.order != "told":
         made["holes"] = fold.holes[arm]
-        made["held"] = sum(a == arm and x is not None for a, x in fold.held.values())
+        made["held"] = sum(a == arm and x is not None for a, x in fold.order.held.values())
     return made
 
 

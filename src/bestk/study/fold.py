@@ -16,9 +16,8 @@ each: in a closed study row i is arm i; where arms come and go the rows are laid
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -31,7 +30,8 @@ from bestk.kernels.types import LUCB_ROUNDS, IntArray, State
 from bestk.policies.combinatorial import Stepper
 from bestk.storage import events as ev
 from bestk.storage.events import ASKED, OBSERVED, TOLD, Event
-from bestk.study.planning import Late, Planner, add_hole, is_whole
+from bestk.study.order import Order
+from bestk.study.planning import Planner, add_hole, is_whole
 from bestk.study.specification import Specification
 from bestk.study.tally import Tally
 
@@ -47,7 +47,7 @@ class Open(NamedTuple):
     arm: int
     order: int  # among all pulls of the study
     at: float
-    place: int  # among all that is observed, in the order in which it counts
+    place: int  # in the order in which observations count
 
 
 _open = partial(tuple.__new__, Open)  # quicker than its own constructor
@@ -65,7 +65,7 @@ class Fold:
         self.handed = 0  # pulls so far
         self.waiting: list[int] = []  # arms of the present round that are yet to be handed out
         self.open: dict[str, Open] = {}  # in the order asked
-        self.held: dict[int, Late] = {}  # by place: what came back before its turn, as it came
+        self.order = Order(specification.order == "asked", specification.orders_by_arm)
         self.failures: dict[str, int] = {}  # of open pulls, where a pull may fail and stay open
         self.answers: dict[str, float] = {}  # to pulls
         self.gone: set[str] = set()  # pulls that were given up
@@ -80,7 +80,6 @@ class Fold:
         self.failed = [0] * len(self.all_labels)
         self.lost: Counter[tuple[int, int]] = Counter()  # pulls given up, by kind of event and arm
         self.holes = [0] * len(self.all_labels)  # pulls without a value among those that count
-        self._places = 0
         self._told: list[int] = []  # rows of what counts and the policy has yet to be told
         self._rewards: list[float] = []  # theirs, as they were told
         self._stale = False  # whether holes wait to be seen by the trees
@@ -98,6 +97,7 @@ class Fold:
         self.state: State = self.stepper.state
         self.planner = Planner(self.stepper, self.rows, self.specification.lost == "worst")
         self._pending: IntArray | None = None  # open pulls of every row, counted when needed
+        self._is_plain = not self.order.by_arm and self.spec.radius != LUCB_ROUNDS
         step.reset(self.state, self.changes)  # fresh coins: rows may stand for other arms now
 
     @property
@@ -121,98 +121,129 @@ class Fold:
     @property
     def blocking(self) -> list[str]:
         """The open pulls that held observations wait for, in the order asked."""
-        last = max(self.held, default=-1)
-        return [key for key, pull in self.open.items() if pull.place < last]
+        holds_up = self.order.holds_up
+        return [key for key, pull in self.open.items() if holds_up(pull.arm, pull.place)]
 
     # --- folding ----------------------------------------------------------------------------------
 
-    def apply(self, events: Iterable[Event]) -> None:  # noqa: PLR0915 - the frequent kinds inline
+    def apply(self, events: Iterable[Event]) -> None:
         """Go on from where the fold stands."""
-        told, rewards = self._told, self._rewards
-        open_, answers, held, rows = self.open, self.answers, self.held, self.rows
-        counts_rounds = self.spec.radius == LUCB_ROUNDS
-        for event in events:
-            kind, key, arm, reward, data, at = event
-            self.seen += 1
-            self.last = at
+        rest, pushed = iter(events), None
+        while (event := pushed or next(rest, None)) is not None:
+            pushed = None
+            kind = event[0]
             if kind == ASKED:
-                if data:  # the first pull of a round
-                    self.rounds += 1
-                    self.waiting = list(map(int, data[1:].split(","))) if data != ALONE else []
-                    if counts_rounds:
-                        told.append(NEW_ROUND)
-                        rewards.append(0.0)
-                elif self.waiting:
-                    self.waiting.pop(0)
-                if key in open_ or key in answers or key in self.gone:
-                    pass  # a name counts once
-                elif arm in rows:
-                    open_[key] = _open((arm, self.handed, at, self._places))
-                    self._places += 1
-                    if self._pending is not None:
-                        self._pending[rows[arm]] += 1
-                    self.planner.opened(arm)
-                else:  # withdrawn by another process at that moment
-                    self._require_arm(arm)
-                    self.gone.add(key)
-                self.handed += 1
+                if self._is_plain and not self.open:
+                    event, pushed = self._apply_pairs(event, rest)
+                if event is not None:
+                    self._ask(event)
             elif kind == TOLD:
-                pull = open_.pop(key, None)
-                if pull is not None:
-                    answers[key] = reward
-                    self.told += 1
-                    if open_ or held:
-                        self._settle(pull, reward)
-                    else:  # as it always is where one pull is made after the other
-                        if self._pending is not None:
-                            self._pending[rows[pull[0]]] -= 1
-                        told.append(rows[pull[0]])
-                        rewards.append(reward)
-                else:  # a second answer, or one to a pull given up
-                    self._require_asked(key)
+                self._answer(event)
             elif kind == OBSERVED:
-                self._require_arm(arm)
-                if key not in self.observed and arm in rows:
-                    self.observed[key] = arm, reward
-                    self.told += 1
-                    self.planner.returned()
-                    self._place(self._places, arm, reward)
-                    self._places += 1
+                self._add(event)
             else:
                 self._observe()
                 self._rare(event)
-                rows, counts_rounds = self.rows, self.spec.radius == LUCB_ROUNDS
-            if len(told) >= CHUNK:
+            if len(self._told) >= CHUNK:
                 self._observe()
         self._observe()
 
+    def _apply_pairs(
+        self, event: Event | None, rest: Iterator[Event]
+    ) -> tuple[Event | None, Event | None]:
+        """Pulls that were answered before the next: most of most logs, so in a loop of its own.
+
+        Returns the first ask that is none of these, and what was read after it.
+        """
+        told, rewards, answers, rows = self._told, self._rewards, self.answers, self.rows
+        following = last = None
+        size = begun = len(answers)
+        while event is not None and event[4] == ALONE and event[0] == ASKED:
+            following = next(rest, None)
+            key, arm = event[1], event[2]
+            if following is None or following[1] != key or following[0] != TOLD:
+                break
+            reward = following[3]
+            if arm not in rows or key in self.gone or answers.setdefault(key, reward) is not reward:
+                break
+            if len(answers) == size:
+                break  # a name used twice
+            size += 1
+            told.append(rows[arm])
+            rewards.append(reward)
+            last = following
+            following = None
+            event = next(rest, None)
+            if len(told) >= CHUNK:
+                self._observe()
+        many = size - begun
+        if last is not None:
+            self.last = last[5]
+            self.waiting = []
+        self.seen += 2 * many
+        self.rounds += many
+        self.handed += many
+        self.told += many
+        self.order.pass_by(many)
+        if event is not None and event[0] != ASKED:
+            return None, event
+        return event, following
+
+    def _ask(self, event: Event) -> None:
+        _, key, arm, _, data, at = event
+        self.seen += 1
+        self.last = at
+        if data:  # the first pull of a round
+            self.rounds += 1
+            self.waiting = list(map(int, data[1:].split(","))) if data != ALONE else []
+            if self.spec.radius == LUCB_ROUNDS:
+                self._told.append(NEW_ROUND)
+                self._rewards.append(0.0)
+        elif self.waiting:
+            self.waiting.pop(0)
+        if arm not in self.rows:  # withdrawn by another process at that moment
+            self._require_arm(arm)
+            self.gone.add(key)
+        elif not self._is_known(key):  # a name counts once
+            self.open[key] = _open((arm, self.handed, at, self.order.issue(arm)))
+            if self._pending is not None:
+                self._pending[self.rows[arm]] += 1
+            self.planner.opened(arm)
+        self.handed += 1
+
+    def _answer(self, event: Event) -> None:
+        _, key, _, reward, _, at = event
+        self.seen += 1
+        self.last = at
+        pull = self.open.pop(key, None)
+        if pull is None:  # a second answer, or one to a pull given up
+            self._require_asked(key)
+            return
+        self.answers[key] = reward
+        self.told += 1
+        self._settle(pull, reward)
+
+    def _add(self, event: Event) -> None:
+        _, key, arm, reward, _, at = event
+        self.seen += 1
+        self.last = at
+        self._require_arm(arm)
+        if key not in self.observed and arm in self.rows:
+            self.observed[key] = arm, reward
+            self.told += 1
+            self.planner.returned()
+            for late in self.order.settle(arm, self.order.issue(arm), reward):
+                self._count(*late)
+
+    # --- what counts, and when --------------------------------------------------------------------
+
     def _settle(self, pull: Open, reward: float | None) -> None:
-        """A pull is open no more: what is now without an earlier open pull counts."""
+        """A pull is open no more."""
         self.planner.returned()
         if self._pending is not None:
             self._pending[self.rows[pull.arm]] -= 1
-        self._place(pull.place, pull.arm, reward)
-
-    def _place(self, place: int, arm: int, reward: float | None) -> None:
-        """Count an observation, or a hole, and all that waited for it; or hold it."""
-        first = self._first_open(arm)
-        if place > first:
-            self.held[place] = arm, reward
-            return
-        self._count(arm, reward)
-        if self.held:
-            mine = self.specification.orders_by_arm
-            late = self.held.items()
-            for p in sorted(p for p, (a, _) in late if p < first and (a == arm or not mine)):
-                self._count(*self.held.pop(p))
-
-    def _first_open(self, arm: int) -> float:
-        """The first place that what comes later has to wait for."""
-        if self.specification.order == "told":
-            return math.inf
-        mine = self.specification.orders_by_arm
-        places = (pull.place for pull in self.open.values() if not mine or pull.arm == arm)
-        return next(places, math.inf)
+        for late in self.order.settle(pull.arm, pull.place, reward):
+            self._count(*late)
 
     def _count(self, arm: int, reward: float | None) -> None:
         if reward is not None:
@@ -246,6 +277,8 @@ class Fold:
 
     def _rare(self, event: Event) -> None:
         kind, key, arm, _, data, at = event
+        self.seen += 1
+        self.last = at
         if kind in (ev.FORGOTTEN, ev.EXPIRED, ev.FAILED):
             self._require_asked(key)
             self._lose(kind, key)
@@ -271,7 +304,7 @@ class Fold:
             return
         if kind == ev.FAILED:
             self.failed[pull.arm] += 1
-            if self.specification.order == "told":  # it stays open, and may be tried again
+            if not self.order.in_order:  # it stays open, and may be tried again
                 self.failures[key] = self.failures.get(key, 0) + 1
                 return
         else:
@@ -298,8 +331,11 @@ class Fold:
     def _refused(self, why: str) -> StorageError:
         return StorageError(f"event {self.seen} was refused: {why}")
 
+    def _is_known(self, key: str) -> bool:
+        return key in self.open or key in self.answers or key in self.gone
+
     def _require_asked(self, key: str) -> None:
-        if key not in self.open and key not in self.answers and key not in self.gone:
+        if not self._is_known(key):
             raise self._refused(f"it answers the pull {key!r}, which nobody asked for")
 
     def _require_arm(self, arm: int) -> None:
@@ -371,10 +407,10 @@ class Fold:
             rows = planner.ask(self.state, self.rounds)
             if not rows:
                 return None
-        base = planner.everything(self.held.values())
+        base = planner.everything(self.order.held.values())
         if not is_whole(base):
             return [self._least()]
-        if self.held:
+        if self.order.held:
             rows = planner.ask(base, self.rounds)
             if not rows:
                 return []
@@ -387,7 +423,7 @@ class Fold:
 
     def answer(self) -> list[int]:
         """The rows of the present answer: on what counts, else on everything told, else none."""
-        for state in (self.state, self.planner.everything(self.held.values())):
+        for state in (self.state, self.planner.everything(self.order.held.values())):
             if is_whole(state):
                 return self.planner.answer(state)
         return []
@@ -398,5 +434,5 @@ class Fold:
             self._pending = np.zeros(len(self.arms), np.int64)
             for pull in self.open.values():
                 self._pending[self.rows[pull.arm]] += 1
-        counts = self.planner.everything(self.held.values()).counts
+        counts = self.planner.everything(self.order.held.values()).counts
         return self.arms[int(np.argmin(counts + self._pending))]

@@ -66,7 +66,7 @@ def summarise(
         if fold.stopped is not None or not whole
         else _forecast(fold, problem, low, high),
         arms=arms,
-        held=sum(reward is not None for _, reward in fold.held.values()),
+        held=sum(reward is not None for _, reward in fold.order.held.values()),
         waiting=tuple(
             Waiting(key, fold.all_labels[fold.open[key].arm], fold.open[key].order)
             for key in fold.blocking
@@ -80,7 +80,7 @@ def summarise(
 def _everything(fold: Fold) -> tuple[IntArray, FloatArray]:
     """Observations of every row and their mean, in the user's units, counted or not."""
     late = Tally(fold.specification.problem.rewards, len(fold.all_labels))
-    for arm, reward in fold.held.values():
+    for arm, reward in fold.order.held.values():
         if reward is not None:
             late.add_one(arm, reward)
     counts = fold.tally.counts + late.counts
