@@ -6,12 +6,13 @@ import json
 import math
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any
 
+from bestk.arguments import as_float, duration, integer, shown
 from bestk.decisions import DecisionClass, TopK
-from bestk.decisions.labels import freeze, integer, label, thaw
-from bestk.errors import InputError, StorageError
+from bestk.decisions.base import require_decision
+from bestk.decisions.labels import freeze, label, thaw
+from bestk.errors import BestkError, InputError, StorageError
 from bestk.policies import Configured
 from bestk.problem import Problem, plain
 
@@ -68,7 +69,9 @@ class Specification:
                 data["lease"],
                 data.get("max_arms"),
             )
-        except (KeyError, TypeError, json.JSONDecodeError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+            if isinstance(error, BestkError):
+                raise
             raise StorageError(f"the study's specification cannot be read: {error!r}") from error
 
     def check_given(
@@ -97,13 +100,20 @@ class Specification:
         }
         given = dict(settings)
         given |= {"k": k, "seed": seed, "lease": lease, "max_arms": max_arms}
+        if decision is not None:
+            require_decision(decision)
         given["decision"] = None if decision is None else decision.to_dict()
         for key, value in given.items():
-            if value is not None and plain(value) != plain(own[key]):
+            if value is not None and not _is_same(plain(value), plain(own[key])):
+                given_as = value if isinstance(value, str) else shown(value)
                 raise InputError(
-                    f"{key}={value} was refused: the study was begun with {own[key]}, and the"
-                    " guarantee holds for what was fixed before the data"
+                    f"{key}={given_as} was refused: the study was begun with {own[key]}, and"
+                    " the guarantee holds for what was fixed before the data"
                 )
+
+
+def _is_same(given: Any, own: Any) -> bool:
+    return bool(given == own or (as_float(given) is not None and as_float(given) == as_float(own)))
 
 
 def specify(
@@ -118,6 +128,8 @@ def specify(
     """Check what the user gave."""
     if (k is None) == (decision is None):
         raise InputError("give either k, how many of the arms are wanted, or a decision class")
+    if decision is not None:
+        require_decision(decision)
     if arms is None:
         if decision is None:
             raise InputError("the arms are missing: which options are there?")
@@ -134,10 +146,10 @@ def specify(
         raise InputError(
             f"{len(labels)} arms were refused: the class {decision.kind} has {decision.n_arms}"
         )
-    if lease is not None and not (isinstance(lease, Real) and 0.0 < lease < math.inf):
-        raise InputError(f"lease={lease} was refused: it must be a positive number of seconds")
     seed = integer(seed, "seed")
-    lease = None if lease is None else float(lease)
+    lease = None if lease is None else duration(lease, "lease")
+    if lease == math.inf:
+        raise InputError("lease=inf was refused: leave it out, and no pull lapses")
     max_arms = None if max_arms is None else integer(max_arms, "max_arms")
     made = Specification(labels, Problem(decision, **settings), seed, lease, max_arms)
     made.configure(len(labels))  # refuses what cannot be an open study

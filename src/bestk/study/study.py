@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from bestk.arguments import as_float, count, require, shown, string
 from bestk.decisions import DecisionClass
-from bestk.decisions.labels import label, thaw
+from bestk.decisions.labels import label, read_arms, read_pairs, thaw
 from bestk.errors import InputError, PullError
 from bestk.kernels.types import LIL_UCB
 from bestk.rewards import Bounded, Gaussian, Rewards, SubGaussian
@@ -78,13 +79,14 @@ class Study:
         lease: float | None = None,
         max_arms: int | None = None,
     ) -> None:
-        self.name = name
+        self.name = string(name, "name")
         self._lock = threading.RLock()
         self._alone = storage is None  # nobody else can append
         if storage is None:
             storage = MemoryStorage()
         elif isinstance(storage, str | os.PathLike):
             storage = SQLiteStorage(storage, durability)
+        require(storage, ("append", "read"), "storage", "a file name, a Storage, or None")
         self._storage: Storage = storage
         first = next(iter(islice(storage.read(name), 1)), None)
         settings = {
@@ -97,7 +99,7 @@ class Study:
             "maximize": maximize,
         }
         settings = {key: value for key, value in settings.items() if value is not None}
-        labels = None if arms is None else tuple(arms)
+        labels = None if arms is None else read_arms(arms)
         if first is None:
             chosen = secrets.randbits(48) if seed is None else seed
             begun = specify(labels, k, decision, {**DEFAULTS, **settings}, chosen, lease, max_arms)
@@ -112,16 +114,17 @@ class Study:
         is_normal = isinstance(rewards, Gaussian | SubGaussian)
         self._farthest = FARTHEST * rewards.sigma if is_normal else math.inf
         self._token, self._asked, self._process = "", 0, 0  # of the names of pulls
-        self._sync()
+        self._fold.apply(storage.read(name))
         self._again = [] if self.specification.lease else list(self._fold.open)
 
-    def _validate(self, reward: float) -> None:
-        self.problem.rewards.validate(reward)
-        if abs(reward) > self._farthest:
+    def _validate(self, reward: object) -> float:
+        value = self.problem.rewards.read(reward)
+        if abs(value) > self._farthest:
             raise InputError(
-                f"reward {reward!r} was refused: more than {FARTHEST:g} times sigma away from 0,"
+                f"reward {value!r} was refused: more than {FARTHEST:g} times sigma away from 0,"
                 " digits are lost; subtract a constant from all rewards"
             )
+        return value
 
     # --- the log ----------------------------------------------------------------------------------
 
@@ -155,8 +158,7 @@ class Study:
 
     def ask(self, n: int = 1) -> list[Pull]:
         """Up to n pulls to make next, open ones taken into account; empty once it has stopped."""
-        if n < 1:
-            raise InputError(f"n={n} was refused: ask for at least one pull")
+        n = count(n, "n", 1)
         pulls: list[Pull] = []
         with self._lock:
             self._sync()
@@ -236,13 +238,12 @@ class Study:
         with self._lock:
             fold = self._fold
             fresh: dict[str, float] = {}
-            for pull, reward in answers:
-                key = pull.id if isinstance(pull, Pull) else pull
+            for pull, reward in read_pairs(answers):
+                key = pull.id if isinstance(pull, Pull) else string(pull, "pull")
                 if key not in fold.open:
                     self._sync()  # another process may have asked
                 if key in fold.open and key not in fresh:
-                    self._validate(reward)
-                    fresh[key] = float(reward)
+                    fresh[key] = self._validate(reward)
                     continue
                 before = fresh.get(key, fold.answers.get(key))
                 if before is None:
@@ -250,9 +251,10 @@ class Study:
                         f"pull {key} was refused: it was given up, its lease ran out, or nobody"
                         " asked for it"
                     )
-                if before != reward:
+                if before != as_float(reward):
                     raise PullError(
-                        f"a second answer to pull {key} was refused: it was {before}, now {reward}"
+                        f"a second answer to pull {key} was refused: it was {before}, now"
+                        f" {shown(reward)}"
                     )
             if not fresh:
                 return
@@ -266,7 +268,7 @@ class Study:
         """Record that a pull came to nothing; it stays open. Returns how often it has failed."""
         with self._lock:
             key = self._require_open(pull)
-            self._append([Event(ev.FAILED, key, data=why, at=time.time())])
+            self._append([Event(ev.FAILED, key, data=string(why, "why"), at=time.time())])
             return self._fold.failures.get(key, 0)
 
     def forget(self, pull: Pull | str) -> None:
@@ -278,7 +280,7 @@ class Study:
             self._append([Event(ev.FORGOTTEN, self._require_open(pull), at=time.time())])
 
     def _require_open(self, pull: Pull | str) -> str:
-        key = pull.id if isinstance(pull, Pull) else pull
+        key = pull.id if isinstance(pull, Pull) else string(pull, "pull")
         self._sync()
         if key not in self._fold.open:
             raise PullError(f"pull {key} was refused: it is not open")
@@ -289,26 +291,24 @@ class Study:
         with self._lock:
             fold = self._fold
             self.require_order("the observation")
-            if not isinstance(id, str):
-                raise InputError(f"id {id!r} was refused: it must be a text")
-            number = self._present(arm)
-            self._validate(reward)
+            id, number = string(id, "id"), self._present(arm)
+            value = self._validate(reward)
             known = self._fold.observed.get(id)
             if known is None:
-                event = Event(ev.OBSERVED, id, number, float(reward), "", time.time())
+                event = Event(ev.OBSERVED, id, number, value, "", time.time())
                 self._append([event])
                 known = self._fold.observed.get(id)
-            if known != (number, reward):
+            if known != (number, value):
                 was = "lost" if known is None else f"{known[1]} of {fold.all_labels[known[0]]!r}"
                 raise PullError(
-                    f"observation {id} was refused: it was {was}, now {reward} of {arm!r}"
+                    f"observation {id} was refused: it was {was}, now {value} of {arm!r}"
                 )
 
     def _present(self, arm: Hashable) -> int:
         """The number of an arm that is in the study."""
         self._sync()
         fold = self._fold
-        number = fold.numbers.get(arm)
+        number = fold.numbers.get(label(arm, "arm"))
         if number is None or number not in fold.rows:
             raise InputError(f"arm {arm!r} was refused: the study has no such arm")
         return number
