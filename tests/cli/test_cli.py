@@ -328,7 +328,7 @@ def test_output_files_that_cannot_be_written_are_bad_input(tmp_path):
     (tmp_path / "claims.json").mkdir()
     done = bestk("reproduce", "--quick", "--panels", "fig1a", "--runs", "2", "--out", str(tmp_path))
     assert done.returncode == 2
-    assert "cannot write" in done.stderr
+    assert "claims.json was refused: it is a folder" in done.stderr
 
 
 def test_an_interrupted_reproduction_says_how_to_go_on(tmp_path):

@@ -104,7 +104,7 @@ def test_an_interrupt_shows_what_there_is_and_can_be_resumed(tmp_path):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
-    assert "interrupted; the same command goes on from here" in err
+    assert "interrupted; run it again to resume" in err
     data = json.loads(out)
     assert data["stopped"] == "interrupted"
     assert data["samples"] >= 3
@@ -118,4 +118,4 @@ def test_the_export_never_overwrites_the_race(tmp_path):
     file = tmp_path / "race.db"
     done = bestk("race", "--storage", str(file), "--export", str(file), "true", "sleep 0.01")
     assert (done.returncode, file.exists()) == (2, False)
-    assert "the race's own file" in done.stderr
+    assert "the study's own file" in done.stderr

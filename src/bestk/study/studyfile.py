@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bestk.arguments import shown
 from bestk.decisions import TopK
 from bestk.errors import InputError, UnknownName
 from bestk.problem import Problem
@@ -127,7 +128,9 @@ def read_study_file(path: str | os.PathLike[str]) -> StudyFile:
         raise InputError(
             f"{path} was refused: there is no such file; `bestk init` writes one to start from"
         ) from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except RecursionError:
+        raise InputError(f"{path} was refused: it is nested too deeply") from None
+    except (OSError, ValueError) as error:  # ValueError: no UTF-8, no TOML, too many digits
         raise InputError(f"{path} was refused: {error}") from error
     try:
         return _read(path, data)
@@ -173,7 +176,7 @@ def _section(data: dict[str, Any], name: str) -> dict[str, Any]:
             raise UnknownName(f"key of [{name}]", key, KEYS[name])
         what, test = KEYS[name][key]
         if not test(value):
-            raise InputError(f"{key} = {value!r} of [{name}] was refused: it must be {what}")
+            raise InputError(f"{key} = {shown(value)} of [{name}] was refused: it must be {what}")
     return section
 
 
@@ -205,7 +208,9 @@ def _arms(entries: object) -> dict[str, dict[str, str]]:
     for number, entry in enumerate(entries, 1):
         label = entry.get("name")
         if not _is_text(label):
-            raise InputError(f"arm {number} was refused: its name must be a text, not {label!r}")
+            raise InputError(
+                f"arm {number} was refused: its name must be a text, not {shown(label)}"
+            )
         if label in arms:
             raise InputError(f"arm {label!r} was refused: it is listed twice")
         arms[label] = dict(_parameters(label, entry.items()))
@@ -220,6 +225,6 @@ def _parameters(label: str, entries: Iterable[tuple[str, object]]) -> Iterable[t
             yield key, str(value)
         else:
             raise InputError(
-                f"{key} = {value!r} of arm {label!r} was refused: a parameter is a text, a number,"
-                " true or false"
+                f"{key} = {shown(value)} of arm {label!r} was refused: a parameter is a text, a"
+                " number, true or false"
             )
