@@ -7,8 +7,11 @@ import sys
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
+from typer.main import get_command
+
 from bestk.cli.main import app
 
+COMMANDS = get_command(app)  # as `app` makes it for every call
 BESTK = str(Path(sys.executable).with_name("bestk"))
 
 
@@ -21,7 +24,7 @@ def call(*args):
     out, err, code = io.StringIO(newline=""), io.StringIO(), 0
     with redirect_stdout(out), redirect_stderr(err):
         try:
-            app([str(arg) for arg in args])
+            COMMANDS([str(arg) for arg in args])
         except SystemExit as ended:
             code = ended.code
     return subprocess.CompletedProcess(args, code or 0, out.getvalue(), err.getvalue())

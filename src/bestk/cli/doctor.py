@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bestk.arguments import shown
 from bestk.cli import inputs
 from bestk.cli.console import announce_compilation, show, show_json
 from bestk.cli.status import File
@@ -69,7 +70,7 @@ def doctor(
 def _studied(found: Examination, each: Found) -> dict[str, Any]:
     """What is readable of a study, and whether it can be gone on with."""
     data: dict[str, Any] = {
-        "name": each.name,
+        "name": each.name if isinstance(each.name, str) else shown(each.name),  # damaged
         "readable": each.readable,
         "whole": each.whole,
         "loss": each.loss,

@@ -40,12 +40,17 @@ def refusal(path: Path, error: OSError) -> InputError:
 
 def _is_of(output: Path, study: Path) -> bool:
     """Whether it is the file of a study or one beside it, however it is spelt or linked to."""
-    target, own = output.resolve(), study.resolve()
+    target, own = _followed(output), _followed(study)
     for side in SIDES:
-        part = own.with_name(own.name + side)
+        part = Path(f"{own}{side}")
         if target == part or (output.exists() and part.exists() and output.samefile(part)):
             return True
     return False
+
+
+def _followed(path: Path) -> Path:
+    """Where links lead; a loop of them leads nowhere, and raises nothing."""
+    return Path(os.path.realpath(path))
 
 
 @contextmanager
@@ -62,7 +67,7 @@ def replacing(output: Path) -> Iterator[Path]:
         except OSError as error:
             raise refusal(output, error) from error
         return
-    target = output.resolve()
+    target = _followed(output)
     draft = target.with_name(f".bestk-{token_hex(8)}.new")  # as short as any name may be long
     try:
         yield draft

@@ -136,7 +136,7 @@ def simulate(
         epsilon,
         policy,
         variant,
-        params or {},
+        {} if params is None else params,
         instance.maximize,
     )
     runs, jobs = whole(runs, "runs"), whole(os.cpu_count() or 1 if jobs is None else jobs, "jobs")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bestk.arguments import array, integer, real
+from bestk.arguments import array, integer, real, string
 from bestk.decisions import DecisionClass, TopK
 from bestk.decisions.base import require_decision
 from bestk.decisions.topk import parse_k
@@ -154,7 +154,7 @@ def make_instance(
     maximize: bool = True,
 ) -> Instance:
     """An instance by its name in the paper, or `means` of the user's own."""
-    if name not in INSTANCES:
+    if string(name, "instance") not in INSTANCES:
         raise UnknownName("instance", name, INSTANCES)
     if name == "replay":
         raise InputError("instance 'replay' needs data: use bestk.replay, or --data and --array")

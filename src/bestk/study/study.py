@@ -301,7 +301,7 @@ class Study:
             if known != (number, value):
                 was = "lost" if known is None else f"{known[1]} of {fold.all_labels[known[0]]!r}"
                 raise PullError(
-                    f"observation {id} was refused: it was {was}, now {value} of {arm!r}"
+                    f"observation {id} was refused: it was {was}, now {value} of {shown(arm)}"
                 )
 
     def _present(self, arm: Hashable) -> int:
@@ -310,7 +310,7 @@ class Study:
         fold = self._fold
         number = fold.numbers.get(label(arm, "arm"))
         if number is None or number not in fold.rows:
-            raise InputError(f"arm {arm!r} was refused: the study has no such arm")
+            raise InputError(f"arm {shown(arm)} was refused: the study has no such arm")
         return number
 
     # --- arms that come and go --------------------------------------------------------------------
@@ -323,11 +323,11 @@ class Study:
             self._sync()
             number = fold.numbers.get(named, len(fold.all_labels))
             if number in fold.rows:
-                raise InputError(f"arm {arm!r} was refused: it is in the study already")
+                raise InputError(f"arm {shown(arm)} was refused: it is in the study already")
             if number >= most:
                 raise InputError(
-                    f"arm {arm!r} was refused: the study was begun with max_arms={most}, and so"
-                    " many there have been"
+                    f"arm {shown(arm)} was refused: the study was begun with max_arms={most}, and"
+                    " so many there have been"
                 )
             data = "" if self._alone else json.dumps(thaw(named))
             if self._alone:
@@ -344,7 +344,7 @@ class Study:
             fold = self._fold
             if len(fold.arms) <= fold.spec.k + 1:
                 raise InputError(
-                    f"withdrawing {arm!r} was refused: of {len(fold.arms)} arms, of which"
+                    f"withdrawing {shown(arm)} was refused: of {len(fold.arms)} arms, of which"
                     f" {fold.spec.k} are wanted, none can be spared"
                 )
             self._append([Event(ev.ARM_WITHDRAWN, "", number, at=time.time())])
@@ -353,8 +353,8 @@ class Study:
         most = self.specification.max_arms
         if most is None:
             raise InputError(
-                f"changing the arms was refused ({arm!r}): the study is closed, its levels were"
-                " split over the arms it was begun with; a study made with max_arms=M may change"
+                f"changing the arms was refused ({shown(arm)}): the study is closed, its levels"
+                " were split over the arms it was begun with; one made with max_arms=M may change"
             )
         return most
 
