@@ -2,6 +2,8 @@
 
 import csv
 import io
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -51,3 +53,14 @@ def test_labels_read_back_with_their_types(label):
 ])  # fmt: skip
 def test_a_label_looks_like_this(label, cell):
     assert label_cell(label) == cell
+
+
+def test_the_recipe_in_the_docs_reads_labels_back():
+    page = (Path(__file__).parents[1] / "docs" / "studies.md").read_text(encoding="utf-8")
+    (code,) = [
+        part for part in re.findall(r"```python\n(.*?)```", page, re.S) if "def label" in part
+    ]
+    recipe = {}
+    exec(code, recipe)
+    for label in [*ODD[:-1], 1, 1.0, -5, True, None]:
+        assert repr(recipe["label"](label_cell(label))) == repr(label)

@@ -337,7 +337,7 @@ def test_an_interrupted_reproduction_says_how_to_go_on(tmp_path):
     while not results.exists() or len(results.read_text().splitlines()) < 3:
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)
-    assert "the same command goes on from there" in interrupt(process)
+    assert "run it again to resume" in interrupt(process)
     whole = results.read_text()
     assert whole.endswith("\n")
     assert len(whole.splitlines()) >= 3

@@ -41,7 +41,7 @@ def reproduce(
 
     The panel cpe draws what the paper states of combinatorial pure exploration. Writes results.csv,
     figure1, figure2 and cpe (.png and .svg) where asked for, claims.json and report.html. An
-    interrupted run resumes where it stopped when the same command is given again.
+    interrupted run resumes where it stopped: run it again.
     """
     from bestk.paper import claims, cpe, extra, run
     from bestk.paper.panels import FULL_ARMS, QUICK_ARMS, choose
@@ -83,7 +83,7 @@ def reproduce(
                     who.executor,
                 )
         except KeyboardInterrupt:
-            note(f"{len(file.rows)} points are in {file.path}; the same command goes on from there")
+            note(f"{len(file.rows)} points are in {file.path}; run it again to resume")
             raise
         tested = []
         if panels is None:

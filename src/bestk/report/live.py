@@ -69,7 +69,7 @@ class View:
             parts.append(budget)
         if failures := self.failures():
             parts.append(Text(failures, "red", no_wrap=True, overflow="ellipsis"))
-        parts.append(Text("Ctrl-C stops; the same command goes on", "bright_black"))
+        parts.append(Text("Ctrl-C stops; run it again to resume", "bright_black"))
         yield Group(*parts)
 
     def _budget(self) -> Table | None:

@@ -33,7 +33,7 @@ def write(
 ) -> Path:
     """Write the page of a study in a file, by default next to the file; returns where it is."""
     path = Path(path)
-    target = path.with_suffix(".html") if target is None else Path(target)
+    target = path.parent / f"{path.stem}.html" if target is None else Path(target)
     check_output(target, path)
     study = open_study(path, name)
     result = study.result
