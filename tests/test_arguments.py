@@ -27,7 +27,8 @@ WHOLES = [1, True, np.uint8(1), np.int64(1), np.bool_(True), 1.0, np.longdouble(
 NO_NUMBERS = [
     None, "0.5", b"1", math.nan, np.float32("nan"), np.longdouble("nan"), Decimal("nan"),
     Decimal("snan"), 0.5j, 0.5 + 0j, np.complex64(0.5), np.clongdouble(0.5), [0.5], (1,), {},
-    np.array([0.5]), np.array("0.5"), np.datetime64(1, "s"), np.timedelta64(1, "s"), object(), int,
+    np.array([0.5]), np.array("0.5"),
+    np.array("0.5", object), np.datetime64(1, "s"), np.timedelta64(1, "s"), object(), int,
 ]  # fmt: skip
 TOO_LARGE = [math.inf, -math.inf, np.float32("inf"), np.longdouble("1e4000"), HUGE, -HUGE,
              UNPRINTABLE, Fraction(HUGE), Decimal("-1e400"), Decimal("inf")]  # fmt: skip

@@ -18,6 +18,7 @@ from bestk.errors import InputError
 WIDEST = 128  # bits of an integer: more than anything counts, and few enough to be printed
 LONGEST = 120  # characters of a value in a message
 NUMERIC = "buif"  # NumPy's kinds of real numbers: bool, unsigned, signed, floating
+NO_NUMBERS = "cmMOSU"  # kinds that `float` would take: complex, times, objects, texts
 
 
 def shown(value: object) -> str:
@@ -37,7 +38,7 @@ def as_float(value: Any) -> float | None:
     if type(value) is not float:
         if isinstance(value, str | bytes | bytearray | complex):
             return None
-        if isinstance(value, np.generic | np.ndarray) and value.dtype.kind not in NUMERIC:
+        if isinstance(value, np.generic | np.ndarray) and value.dtype.kind in NO_NUMBERS:
             return None
         try:
             if getattr(value, "ndim", 0):

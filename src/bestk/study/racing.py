@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from bestk.arguments import duration, flag, integer, string
+from bestk.arguments import duration, flag, integer, shown
 from bestk.decisions import TopK
 from bestk.errors import ArmFailedError, InputError
 from bestk.problem import Problem
@@ -115,7 +115,9 @@ class Race:
 
     def _words(self, text: str) -> str | tuple[str, ...]:
         """A command as it is run."""
-        words = [string(text, "command").strip()] if self.shell else split(string(text, "command"))
+        if not isinstance(text, str):
+            raise InputError(f"command {shown(text)} was refused: it must be a text")
+        words = [text.strip()] if self.shell else split(text)
         if not any(words):
             raise InputError(f"command {text!r} was refused: it is empty")
         return text if self.shell else tuple(words)
