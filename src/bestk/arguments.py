@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from bestk.errors import InputError
 
+FEW = 1 << 20  # arbitrary
 WIDEST = 128  # bits of an integer: more than anything counts, and few enough to be printed
 LONGEST = 120  # characters of a value in a message
 NUMERIC = "buif"  # NumPy's kinds of real numbers: bool, unsigned, signed, floating
@@ -89,6 +90,8 @@ def integer(value: object, what: str) -> int:
 
 def count(value: object, what: str, least: int) -> int:
     """A whole number of things, at least `least`; 1e6 is one too."""
+    if type(value) is int and least <= value <= FEW:
+        return value  # quickly: `ask` counts at every step
     found = as_float(value) if isinstance(value, float | np.floating) else None
     if found is not None and found.is_integer():
         value = int(found)

@@ -39,9 +39,13 @@ def read_arms(arms: object) -> tuple[Hashable, ...]:
 
 def read_pairs(answers: object) -> Iterator[tuple[Any, Any]]:
     """Pairs of a pull and its reward, in the order of any iterable."""
-    if not isinstance(answers, Iterable):
-        raise InputError(f"answers {shown(answers)} were refused: give pairs of pull and reward")
-    for each in answers:
+    try:
+        given = iter(answers)  # type: ignore[call-overload]  # a TypeError is the answer
+    except TypeError:
+        raise InputError(
+            f"answers {shown(answers)} were refused: give pairs of pull and reward"
+        ) from None
+    for each in given:
         try:
             pull, reward = each
         except (TypeError, ValueError):
