@@ -3,7 +3,6 @@
 import os
 import resource
 import stat
-from pathlib import Path
 
 import pytest
 
@@ -58,8 +57,8 @@ def test_a_study_is_never_overwritten(study, tmp_path):
     check_output(tmp_path / "study.db-wal", study)
 
 
-def test_links_modes_and_devices_are_kept(tmp_path):
-    target, link = tmp_path / "target", tmp_path / "link"
+def test_links_modes_and_pipes_are_kept(tmp_path):
+    target, link, pipe = tmp_path / "target", tmp_path / "link", tmp_path / "pipe"
     target.write_text("older")
     target.chmod(0o600)
     link.symlink_to(target)
@@ -69,9 +68,13 @@ def test_links_modes_and_devices_are_kept(tmp_path):
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     longest = tmp_path / ("x" * 255)
     write_text(longest, "as long as a name may be")
-    write_text(Path(os.devnull), "nothing")
-    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
-    assert sorted(tmp_path.iterdir()) == sorted([target, link, longest])
+    os.mkfifo(pipe)
+    end = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+    write_text(pipe, "through")
+    assert os.read(end, 100) == b"through"
+    os.close(end)
+    assert pipe.is_fifo()
+    assert sorted(tmp_path.iterdir()) == sorted([target, link, longest, pipe])
 
 
 def test_what_fails_leaves_nothing_behind(tmp_path):
