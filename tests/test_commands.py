@@ -7,7 +7,8 @@ import threading
 
 import pytest
 
-from bestk.errors import InputError
+from bestk.errors import ArmFailedError, InputError
+from bestk.study import identify
 from bestk.study.command_pull import CommandPull
 from bestk.study.commands import kill_running, run_command
 from bestk.study.printed import NoReward, json_number, last_number
@@ -100,6 +101,12 @@ def test_what_is_no_command_is_refused(command):
 
 def test_output_that_is_not_text_does_no_harm():
     assert "7" in run_command(r"printf '\377\376 7'", shell=True).output
+
+
+@pytest.mark.parametrize("endless", [1e10, 1e300, float("inf")])
+def test_a_timeout_longer_than_any_wait_is_no_timeout(endless):
+    done = run_command("true", timeout=endless)
+    assert (done.code, done.errors, done.timed_out) == (0, "", False)
 
 
 def test_a_timeout_kills_children_and_grandchildren(fifo):
@@ -342,3 +349,18 @@ def test_a_pull_that_fails_says_why(command, said, tmp_path):
 def test_a_pull_that_takes_too_long_fails(tmp_path):
     with pytest.raises(NoReward, match="no end within 1 seconds"):
         pull(f"echo 1; sleep {LONG}", tmp_path, timeout=1)
+
+
+@pytest.mark.parametrize(
+    ("printed", "field"),
+    [("inf", None), ("-Infinity", None), ("1e999", None), ('{"x": Infinity}', "x"),
+     ('{"x": -1e999}', "x"), ('{"x": ' + "9" * 400 + "}", "x"), ('{"x": ' + "9" * 5000 + "}", "x")],
+)  # fmt: skip
+def test_an_infinite_reward_ends_the_run_at_once(printed, field, tmp_path):
+    """It breaks the assumption: to draw again until a finite one comes would change the mean."""
+    (tmp_path / "printed").write_text(printed)
+    template = Template("echo x >> ran; cat printed", shell=True)
+    pull = CommandPull(template, {"a": {}, "b": {}}, tmp_path, field)
+    with pytest.raises(ArmFailedError, match="broke the assumption"):
+        identify(["a", "b"], pull, k=1, retries=3)
+    assert (tmp_path / "ran").read_text() == "x\n"

@@ -153,7 +153,7 @@ def test_data_that_contradict_the_assumption_are_refused(rewards, data, message)
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, -0.1, float("nan")])
 def test_an_alpha_that_is_no_error_probability_is_refused(alpha):
-    with pytest.raises(InputError, match="strictly between"):
+    with pytest.raises(InputError, match=r"alpha=.* must lie in"):
         confidence_sequence(Gaussian(), [1.0], alpha)
 
 

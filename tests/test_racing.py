@@ -181,6 +181,11 @@ def test_words_are_split_without_a_shell_unless_one_is_wanted(tmp_path):
         (["true", "false"], {"warmup": -1, "max_time": 1.0}, "refused"),
         (["true", "false"], {"max_time": 0.0}, "positive"),
         (["true", "false"], {"max_time": float("nan")}, "positive"),
+        (["true", "false"], {"max_time": float("inf")}, "needs a cap"),
+        (["true", "false"], {"max_time": "1"}, "positive"),
+        (["true", 5], {}, "must be a text"),
+        (["true", "false"], {"k": 1.5}, "k=1.5"),
+        (["true", "false"], {"shell": "no"}, "True or False"),
         (["true", "false"], {"delta": 1.5}, "delta"),
         (["true", "false"], {"epsilon": -1.0}, "epsilon"),
         (["true", "false"], {"prepare": " "}, "empty"),
@@ -251,3 +256,37 @@ def test_the_sorting_programs_are_ranked(tmp_path):
     with export.open(newline="") as file:
         assert len(list(csv.DictReader(file))) == data["samples"]
     assert sorted(tmp_path.iterdir()) == [export]  # it cleans up
+
+
+def test_a_run_that_was_interrupted_counts_as_cut_when_the_race_goes_on(tmp_path):
+    """By a signal or by the death of the process: to run it again would be to draw again."""
+    file, ran = tmp_path / "race.db", tmp_path / "ran"
+    slow_once = counting(ran)
+    commands = (slow_once, SLOW)
+    begun = raced(*commands, storage=file, max_time=600.0, warmup=1)
+    begun.run(budget=2)
+    (pull,) = begun.study.ask()  # its run had begun when the process died
+    runs, before = lines(ran), begun.study.samples
+    resumed = Race(commands, seed=1, storage=file, warmup=0, max_time=600.0)
+    outcome = resumed.run(budget=before + 1)
+    assert outcome.result.samples == before + 1
+    assert lines(ran) == runs  # nothing was run again
+    assert resumed.interrupted == [pull.arm]
+    assert outcome.cut == {pull.arm: 1}
+    last = list(resumed.runs())[-1]
+    assert (last.command, last.seconds, last.cut) == (pull.arm, 600.0, True)
+    again = Race(commands, seed=1, storage=file, warmup=0, max_time=600.0)
+    assert again.run(budget=before + 1).cut == {pull.arm: 1}  # once
+    assert again.interrupted == []
+
+
+def test_a_run_that_failed_is_still_no_time_when_the_race_goes_on(tmp_path):
+    file, ran = tmp_path / "race.db", tmp_path / "ran"
+    failing = counting(ran, most=2)
+    race = raced(FAST, failing, storage=file, max_time=600.0)
+    with pytest.raises(ArmFailedError, match="counted run"):
+        race.run()
+    ran.write_text("")  # from now on it works
+    resumed = Race([FAST, failing], seed=1, storage=file, warmup=0, max_time=600.0)
+    outcome = resumed.run(budget=resumed.study.samples + 1)
+    assert (resumed.interrupted, outcome.cut) == ([], {})

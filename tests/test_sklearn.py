@@ -253,6 +253,10 @@ def test_before_the_fit_there_is_nothing_either():
         ({"k": 6}, "k=6 was refused: of 6 candidates, 1 to 5"),
         ({"k": 0}, "k=0 was refused"),
         ({"budget": 5}, "budget=5 was refused: every one of the 6 candidates"),
+        ({"budget": float("nan")}, "budget=nan was refused"),
+        ({"k": 1.5}, "k=1.5 was refused"),
+        ({"epsilon": 0.5j}, "epsilon=0.5j was refused"),
+        ({"low": "x"}, "range .'x', 1.0. was refused"),
         ({"high": 0.5}, r"score 0\.\d+ of the candidate .* low=0 and high=0.5"),
         ({"scoring": lambda model, X: float("nan")}, "score nan"),  # noqa: ARG005
         ({"k": 1, "policy": "lil-ucb", "epsilon": 0, "n_jobs": 2}, "n_jobs=2 was refused: lil-ucb"),

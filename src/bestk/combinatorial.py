@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bestk import cutting_planes
+from bestk.arguments import array, count, portion
 from bestk.decisions import DecisionClass, PartitionMatroid, SpanningTree, TopK
+from bestk.decisions.base import require_decision
 from bestk.errors import InputError, OracleError
 from bestk.hardness import first_time, kl_of_error
 from bestk.kernels.types import BoolArray, FloatArray
 from bestk.lil import c_eps
+from bestk.rewards import Gaussian
 from bestk.rivals import Rivals
 
 MATROIDS = (TopK, PartitionMatroid, SpanningTree)
@@ -74,7 +77,10 @@ def combinatorial_difficulty(
     are as true as ever, but may be far apart. See `bestk.cutting_planes` and
     `bestk.rivals` for the method.
     """
-    mu = _checked(decision, means, delta, sigma, eps)
+    require_decision(decision)
+    mu = _checked(decision, means)
+    sigma, delta, eps = Gaussian(sigma).sigma, portion(delta, "delta"), portion(eps, "eps")
+    max_calls = count(max_calls, "max_calls", 0)
     rivals = Rivals(decision.best, mu)
     gaps, sets = _gaps(rivals)
     value = math.fsum(mu[rivals.optimum].tolist())
@@ -104,19 +110,12 @@ def combinatorial_difficulty(
     )
 
 
-def _checked(
-    decision: DecisionClass, means: ArrayLike, delta: float, sigma: float, eps: float
-) -> FloatArray:
-    mu = np.array(means, dtype=np.float64)
+def _checked(decision: DecisionClass, means: ArrayLike) -> FloatArray:
+    mu = array(means, "means")
     if mu.shape != (decision.n_arms,) or not np.isfinite(mu).all():
         raise InputError(
             f"means were refused: they must be a flat list of {decision.n_arms} finite numbers"
         )
-    if not 0.0 < sigma < math.inf:
-        raise InputError(f"sigma={sigma} was refused: it must be positive and finite")
-    for name, value in (("delta", delta), ("eps", eps)):
-        if not 0.0 < value < 1.0:
-            raise InputError(f"{name}={value} was refused: it must lie in (0, 1)")
     if decision.ceiling < math.inf:
         raise InputError(
             "the difficulty of a path in a graph with cycles was refused: it needs the best path "

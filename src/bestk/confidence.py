@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bestk.arguments import as_float, portion, shown
 from bestk.errors import InputError
 from bestk.kernels import evidence
 from bestk.kernels.evidence import HALF_NORMAL, RAYLEIGH
 from bestk.kernels.types import BERNSTEIN, BETA, BETTING, NORMAL, Evidence, FloatArray
-from bestk.rewards import Bernoulli, Bounded, Ratings, Rewards
+from bestk.rewards import Bernoulli, Bounded, Ratings, Rewards, require_rewards
 
 # Mixed over, with weights; fixed before any data. docs/evidence.md says how they were chosen.
 N0 = (3.0, 100.0, 3000.0)
@@ -120,8 +121,8 @@ def confidence_sequence(
     each reward, given the earlier ones, has the same mean and fits the assumption `rewards`. Data
     that contradict the assumption are refused. For Bounded rewards the order matters.
     """
-    if not 0.0 < alpha < 1.0:
-        raise InputError(f"alpha {alpha} was refused: it must lie strictly between 0 and 1")
+    alpha = portion(alpha, "alpha")
+    require_rewards(rewards)
     values = _checked(rewards, data)
     e = evidence_for(rewards)
     # Normal evidence does not care where zero is: the first reward as zero keeps digits in sums.
@@ -138,6 +139,8 @@ def confidence_sequence(
 
 def _checked(rewards: Rewards, data: Iterable[float]) -> FloatArray:
     """The data as one array of numbers that the assumption allows."""
+    if not isinstance(data, Iterable):
+        raise InputError(f"data={shown(data)} were refused: give a sequence of rewards")
     raw = data if isinstance(data, np.ndarray) else list(data)
     array = raw if isinstance(raw, np.ndarray) else _as_array(rewards, raw)
     if array.ndim != 1:
@@ -168,7 +171,7 @@ def _as_array(rewards: Rewards, items: list[float]) -> FloatArray:
     if set(map(type, items)) - {int, float, bool, np.float64}:
         for position, item in enumerate(items):
             _refuse(rewards, position, item)
-    return np.array([float(item) for item in items])
+    return np.array([as_float(item) for item in items], np.float64)
 
 
 def _refuse(rewards: Rewards, position: int, reward: float) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import operator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bestk import bernoulli_bound, lowerbound
+from bestk.arguments import array, integer, portion, real, shown
 from bestk.errors import InputError
 from bestk.kernels.types import BoolArray, FloatArray
 from bestk.lil import c_eps, lil_radius
@@ -66,10 +66,8 @@ def difficulty(
     are sigma-sub-Gaussian only, which Bernoulli ones are with sigma = 1/2 (Hoeffding's lemma).
     """
     rewards = _assumed(sigma, rewards)
-    sigma, mu = rewards.sigma, _checked(means, k, rewards)
-    for name, value in (("delta", delta), ("eps", eps)):
-        if not 0.0 < value < 1.0:
-            raise InputError(f"{name}={value} was refused: it must lie in (0, 1)")
+    sigma, (mu, k) = rewards.sigma, _checked(means, k, rewards)
+    delta, eps = portion(delta, "delta"), portion(eps, "eps")
     first_out, last_in = np.sort(mu)[[-k - 1, -k]]
     gaps = np.where(mu >= last_in, mu - first_out, last_in - mu)
     low, high, shares = _t_star(mu, k, rewards)
@@ -102,7 +100,7 @@ def t_star(
     See `bestk.lowerbound` and `bestk.bernoulli_bound` for the methods.
     """
     rewards = _assumed(sigma, rewards)
-    _, high, shares = _t_star(_checked(means, k, rewards), k, rewards)
+    _, high, shares = _t_star(*_checked(means, k, rewards), rewards)
     return high, shares
 
 
@@ -133,31 +131,27 @@ def first_time(thresholds: FloatArray, w: float, sigma: float, eps: float) -> Fl
 
 def _assumed(sigma: float, rewards: Rewards | None) -> Rewards:
     """The one assumption that `sigma` and `rewards` stand for, if T* is solved for it."""
-    if not 0.0 < sigma < math.inf:
-        raise InputError(f"sigma={sigma} was refused: it must be positive and finite")
     if rewards is None:
         return Gaussian(sigma)
-    if sigma != SIGMA:
+    if real(sigma, "sigma") != SIGMA:
         raise InputError(f"sigma={sigma} was refused: rewards={rewards} already says what it is")
-    if isinstance(rewards, Ratings | Bounded):
+    if not isinstance(rewards, Rewards) or isinstance(rewards, Ratings | Bounded):
         raise InputError(
-            f"rewards={rewards} were refused: T* is solved for gaussian and bernoulli rewards"
+            f"rewards={shown(rewards)} were refused: T* is solved for gaussian and bernoulli"
+            " rewards"
         )
     return rewards
 
 
-def _checked(means: ArrayLike, k: int, rewards: Rewards) -> FloatArray:
-    try:
-        mu, k = np.asarray(means, dtype=np.float64), operator.index(k)
-    except (TypeError, ValueError):
-        raise InputError("means must be numbers and k an integer") from None
+def _checked(means: ArrayLike, k: int, rewards: Rewards) -> tuple[FloatArray, int]:
+    mu, k = array(means, "means"), integer(k, "k")
     if mu.ndim != 1 or not np.isfinite(mu).all():
         raise InputError("means were refused: they must be a flat list of finite numbers")
     if not 1 <= k < mu.size:
         raise InputError(f"k={k} was refused: with {mu.size} means it must be 1 to {mu.size - 1}")
     if isinstance(rewards, Bernoulli) and not ((mu >= 0.0) & (mu <= 1.0)).all():
         raise InputError("means were refused: those of Bernoulli rewards lie in [0, 1]")
-    return mu
+    return mu, k
 
 
 def _t_star(mu: FloatArray, k: int, rewards: Rewards) -> tuple[float, float, FloatArray]:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bestk.arguments import flag, real, scalar, shown, string
 from bestk.decisions import DecisionClass, decision_from_dict
+from bestk.decisions.base import require_decision
 from bestk.errors import InputError
 from bestk.policies import Configured, configure, default_policy
-from bestk.rewards import Gaussian, Rewards, rewards_from_dict
+from bestk.policies.configure import ERROR, SLACK
+from bestk.rewards import Gaussian, Rewards, require_rewards, rewards_from_dict
 
 if TYPE_CHECKING:
     from bestk.policies.combinatorial import Stepper
@@ -36,13 +41,23 @@ class Problem:
     maximize: bool = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.rewards, Rewards):
-            raise InputError(
-                f"rewards {self.rewards!r} were refused: give an assumption, such as Bernoulli()"
-            )
+        require_rewards(self.rewards)
+        require_decision(self.decision)
+        self._tidy("delta", real(self.delta, "delta", ERROR))
+        self._tidy("epsilon", real(self.epsilon, "epsilon", SLACK))
+        self._tidy("maximize", flag(self.maximize, "maximize"))
+        for name in ("policy", "variant"):
+            if getattr(self, name) is not None:
+                string(getattr(self, name), name)
+        if not isinstance(self.params, Mapping):
+            raise InputError(f"params={shown(self.params)} were refused: give a dictionary")
         if self.policy is None:
             object.__setattr__(self, "policy", default_policy(self.decision))
         self.configure(seed=0)
+
+    def _tidy(self, name: str, value: float) -> None:
+        """Keep NumPy's numbers and the like as Python's."""
+        object.__setattr__(self, name, value)
 
     def configure(self, seed: int, max_arms: int | None = None) -> Configured:
         """The policy ready to run, its coins drawn from `seed`; `max_arms`: see `configure`."""
@@ -100,6 +115,10 @@ def plain(value: Any) -> Any:
     """A setting as JSON gives it back: tuples and numpy's arrays and numbers are Python's own."""
     if isinstance(value, Mapping):
         return {key: plain(each) for key, each in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, np.generic):
+        return scalar(value)
+    if isinstance(value, np.ndarray):
         return plain(value.tolist())
-    return [plain(each) for each in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    return float(value) if isinstance(value, Decimal | Fraction) else value

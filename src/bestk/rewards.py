@@ -14,24 +14,25 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from bestk.arguments import as_float, is_bool, real, shown
 from bestk.errors import InputError, UnknownName
+
+POSITIVE = "it must be a positive, finite number"
 
 
 def _check_sigma(sigma: float) -> None:
     if not (math.isfinite(sigma) and sigma > 0):
-        raise InputError(f"sigma {sigma} was refused: it must be a positive, finite number")
+        raise InputError(f"sigma={sigma} was refused: {POSITIVE}")
 
 
-def _is_finite(value: object) -> bool:
-    try:
-        return math.isfinite(value)  # type: ignore[arg-type]  # what is no number raises
-    except (TypeError, ValueError, OverflowError):
-        return False
+def _keep(family: object, **values: float) -> None:
+    """Replace NumPy's numbers and the like by doubles; Python's integers are written as such."""
+    for name, value in values.items():
+        if type(getattr(family, name)) is not int:
+            object.__setattr__(family, name, value)
 
 
-def _check_finite(reward: float) -> None:
-    if not _is_finite(reward):
-        raise InputError(f"reward {reward!r} was refused: rewards must be finite numbers")
+FARTHEST = 1e9  # in sigmas: beyond it a mean has too few digits left for its interval
 
 
 class _Family:
@@ -43,9 +44,63 @@ class _Family:
         """A JSON-ready form; `rewards_from_dict` reads it back."""
         return {"family": self.name, **vars(self)}
 
+    @property
+    def rule(self) -> str:
+        """What a reward must be, in words."""
+        raise NotImplementedError
+
+    def allows(self, reward: float) -> bool:
+        """Whether a reward may be so."""
+        raise NotImplementedError
+
+    def read(self, reward: object) -> float:
+        """A reward as a double; refuses what is no number, or what the assumption rules out."""
+        value = as_float(reward)
+        if value is None or not self.allows(value):
+            raise InputError(f"reward {shown(reward)} was refused: {self.rule}")
+        return value
+
+    def validate(self, reward: object) -> None:
+        """Refuse a reward that this assumption rules out."""
+        self.read(reward)
+
+    def read_for_policy(self, reward: object) -> float:
+        """The same, refusing also what policies cannot count without losing digits."""
+        return self.read(reward)
+
+
+class _Normal(_Family):
+    """Rewards that may be any finite number, their scatter known in advance."""
+
+    sigma: float
+
+    def __post_init__(self) -> None:
+        sigma = real(self.sigma, "sigma", POSITIVE)
+        _check_sigma(sigma)
+        _keep(self, sigma=sigma)
+
+    @property
+    def rule(self) -> str:
+        """What a reward must be, in words."""
+        return "rewards must be finite numbers"
+
+    def allows(self, reward: float) -> bool:
+        """Whether a reward may be so."""
+        return math.isfinite(reward)
+
+    def read_for_policy(self, reward: object) -> float:
+        """The same, refusing also what policies cannot count without losing digits."""
+        value = self.read(reward)
+        if abs(value) > FARTHEST * self.sigma:
+            raise InputError(
+                f"reward {value!r} was refused: more than {FARTHEST:g} times sigma away from 0,"
+                " digits are lost; subtract a constant from all rewards"
+            )
+        return value
+
 
 @dataclass(frozen=True)
-class Gaussian(_Family):
+class Gaussian(_Normal):
     """Normal rewards with unknown mean and a known standard deviation.
 
     Evidence: the one-sided normal mixture.
@@ -54,16 +109,9 @@ class Gaussian(_Family):
     sigma: float = 0.5  # the paper's experiments: variance 1/4 (Section 5)
     name: ClassVar[str] = "gaussian"
 
-    def __post_init__(self) -> None:
-        _check_sigma(self.sigma)
-
-    def validate(self, reward: float) -> None:
-        """Refuse a reward that this assumption rules out."""
-        _check_finite(reward)
-
 
 @dataclass(frozen=True)
-class SubGaussian(_Family):
+class SubGaussian(_Normal):
     """Any rewards with E exp(s (X - mu)) <= exp(s^2 sigma^2 / 2), sigma known in advance.
 
     Rewards in [a, b] qualify with sigma = (b - a)/2 (Hoeffding's lemma). A sample standard
@@ -73,13 +121,6 @@ class SubGaussian(_Family):
 
     sigma: float = 0.5
     name: ClassVar[str] = "subgaussian"
-
-    def __post_init__(self) -> None:
-        _check_sigma(self.sigma)
-
-    def validate(self, reward: float) -> None:
-        """Refuse a reward that this assumption rules out."""
-        _check_finite(reward)
 
 
 @dataclass(frozen=True)
@@ -98,10 +139,14 @@ class Bernoulli(_Family):
         """Half the range."""
         return 0.5
 
-    def validate(self, reward: float) -> None:
-        """Refuse a reward that this assumption rules out."""
-        if not (_is_finite(reward) and reward in (0, 1)):
-            raise InputError(f"reward {reward!r} was refused: Bernoulli rewards are 0 or 1")
+    @property
+    def rule(self) -> str:
+        """What a reward must be, in words."""
+        return "Bernoulli rewards are 0 or 1"
+
+    def allows(self, reward: float) -> bool:
+        """Whether a reward may be so."""
+        return reward in (0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -118,11 +163,15 @@ class Ratings(_Family):
 
     def __post_init__(self) -> None:
         levels = tuple(self.levels) if isinstance(self.levels, Iterable) else (self.levels,)
-        if not all(_is_finite(level) for level in levels):
-            raise InputError(f"levels {levels} were refused: they must be finite numbers")
-        distinct = tuple(sorted({float(level) for level in levels}))
+        values = [as_float(level) for level in levels]
+        finite = [value for value in values if value is not None and math.isfinite(value)]
+        if len(finite) < len(levels):
+            raise InputError(f"levels {shown(levels)} were refused: they must be finite numbers")
+        distinct = tuple(sorted(set(finite)))
         if len(distinct) < 2:
-            raise InputError(f"levels {levels} were refused: ratings need two different levels")
+            raise InputError(
+                f"levels {shown(levels)} were refused: ratings need two different levels"
+            )
         object.__setattr__(self, "levels", distinct)
         _check_sigma(self.sigma)
 
@@ -141,18 +190,19 @@ class Ratings(_Family):
         """Half the range."""
         return (self.high - self.low) / 2
 
-    def validate(self, reward: float) -> None:
-        """Refuse a reward that this assumption rules out."""
-        self.index(reward)
+    @property
+    def rule(self) -> str:
+        """What a reward must be, in words."""
+        return f"the levels are {', '.join(f'{level:g}' for level in self.levels)}"
+
+    def allows(self, reward: float) -> bool:
+        """Whether a reward may be so."""
+        i = bisect_left(self.levels, reward)
+        return i < len(self.levels) and self.levels[i] == reward
 
     def index(self, reward: float) -> int:
         """The position of a reward among the levels; refuses what is not a level."""
-        if _is_finite(reward):
-            i = bisect_left(self.levels, reward)
-            if i < len(self.levels) and self.levels[i] == reward:
-                return i
-        known = ", ".join(f"{level:g}" for level in self.levels)
-        raise InputError(f"reward {reward!r} was refused: the levels are {known}")
+        return bisect_left(self.levels, self.read(reward))
 
 
 @dataclass(frozen=True)
@@ -168,10 +218,14 @@ class Bounded(_Family):
     name: ClassVar[str] = "bounded"
 
     def __post_init__(self) -> None:
-        if not (_is_finite(self.low) and _is_finite(self.high) and self.low < self.high):
+        ends = [None if is_bool(end) else as_float(end) for end in (self.low, self.high)]
+        low, high = (math.nan if end is None else end for end in ends)
+        if not -math.inf < low < high < math.inf:
             raise InputError(
-                f"range [{self.low}, {self.high}] was refused: low < high, both finite, is needed"
+                f"range [{shown(self.low)}, {shown(self.high)}] was refused: low < high, both"
+                " finite, is needed"
             )
+        _keep(self, low=low, high=high)
         _check_sigma(self.sigma)
 
     @property
@@ -179,18 +233,28 @@ class Bounded(_Family):
         """Half the range."""
         return (self.high - self.low) / 2
 
-    def validate(self, reward: float) -> None:
-        """Refuse a reward that this assumption rules out."""
-        if not (_is_finite(reward) and self.low <= reward <= self.high):
-            raise InputError(
-                f"reward {reward!r} was refused: rewards lie in [{self.low}, {self.high}]"
-            )
+    @property
+    def rule(self) -> str:
+        """What a reward must be, in words."""
+        return f"rewards lie in [{self.low}, {self.high}]"
+
+    def allows(self, reward: float) -> bool:
+        """Whether a reward may be so."""
+        return self.low <= reward <= self.high
 
 
 Rewards = Gaussian | SubGaussian | Bernoulli | Ratings | Bounded
 FAMILIES: dict[str, type[Rewards]] = {
     family.name: family for family in (Gaussian, SubGaussian, Bernoulli, Ratings, Bounded)
 }
+
+
+def require_rewards(rewards: object) -> None:
+    """Refuse what is no assumption: its name, its class, a number."""
+    if not isinstance(rewards, Rewards):
+        raise InputError(
+            f"rewards {shown(rewards)} were refused: give an assumption, such as Bernoulli()"
+        )
 
 
 def make_rewards(

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from bestk.arguments import count, integer
 from bestk.errors import InputError
 from bestk.kernels.types import FloatArray
 from bestk.rewards import Bounded
@@ -235,7 +236,7 @@ class BestKSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc] # 
             found = list(ParameterGrid(self.param_grid))
         else:
             found = list(ParameterSampler(self.param_grid, self.n_candidates, random_state=random))
-        if not 1 <= self.k < len(found):
+        if not 1 <= integer(self.k, "k") < len(found):
             raise InputError(
                 f"k={self.k} was refused: of {len(found)} candidates, 1 to {len(found) - 1} can be"
                 " searched for"
@@ -255,12 +256,12 @@ class BestKSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc] # 
     def _budget(self, candidates: int) -> int:
         if self.budget is None:
             return FITS * candidates
-        if self.budget < candidates:
+        if (budget := count(self.budget, "budget", 0)) < candidates:
             raise InputError(
                 f"budget={self.budget} was refused: every one of the {candidates} candidates needs"
                 " at least one fit"
             )
-        return self.budget
+        return budget
 
     def _check_range(self, score: float, params: Params) -> None:
         if not self.low <= score <= self.high:

@@ -117,7 +117,10 @@ def test_certify_asks_which_study_and_never_writes_over_it(files, tmp_path):
     assert done.returncode == 2
     assert "first, second" in done.stderr
     before = path.read_bytes()
-    for output, why in ((path, "the study itself"), (tmp_path / "no" / "cert.json", "no folder")):
+    for output, why in (
+        (path, "the study's own file"),
+        (tmp_path / "no" / "cert.json", "no folder"),
+    ):
         done = bestk("certify", str(path), "--study", "second", "-o", str(output))
         assert (done.returncode, done.stdout) == (2, "")
         assert why in done.stderr

@@ -104,7 +104,7 @@ def test_an_interrupt_shows_what_there_is_and_can_be_resumed(tmp_path):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
-    assert "interrupted; the same command goes on from here" in err
+    assert "interrupted; run it again to resume" in err
     data = json.loads(out)
     assert data["stopped"] == "interrupted"
     assert data["samples"] >= 3
@@ -118,4 +118,27 @@ def test_the_export_never_overwrites_the_race(tmp_path):
     file = tmp_path / "race.db"
     done = bestk("race", "--storage", str(file), "--export", str(file), "true", "sleep 0.01")
     assert (done.returncode, file.exists()) == (2, False)
-    assert "the race's own file" in done.stderr
+    assert "the study's own file" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_the_run_that_was_interrupted_counts_as_cut(number, tmp_path):
+    file, signs = tmp_path / "race.db", tmp_path / "signs"
+    os.mkfifo(signs)
+    slow = [f"sh -c 'echo $$ > {signs}; exec sleep {seconds}'" for seconds in (100, 200)]
+    race = ["race", *slow, "--warmup", "0", "--max-time", "600", "--storage", str(file), "--json"]
+    process = start(*race)
+    pipe = os.open(signs, os.O_RDWR)
+    assert select.select([pipe], [], [], PATIENCE)[0]  # the first run has begun
+    running = int(os.read(pipe, 100))
+    os.close(pipe)
+    process.send_signal(number)
+    process.communicate(timeout=PATIENCE)
+    if number == signal.SIGKILL:  # who is killed so cannot kill in turn
+        os.kill(running, signal.SIGKILL)
+    again = bestk(*race, "--budget", "1")
+    assert again.returncode == 3
+    data = json.loads(again.stdout)
+    assert (data["samples"], data["cut"]) == (1, {slow[0]: 1})  # at once: nothing was run again
+    assert data["arms"][0]["mean"] == 600.0
+    assert "was interrupted before; it counts as cut" in again.stderr

@@ -188,7 +188,7 @@ def test_what_cannot_be_reported_is_refused(certified, tmp_path):
     missing = command("report", str(tmp_path / "none.db"))
     assert missing.returncode == 2
     assert "there is no such file" in missing.stderr
-    with pytest.raises(InputError, match="would overwrite the study"):
+    with pytest.raises(InputError, match="the study's own file"):
         write(certified, certified)
     with pytest.raises(InputError, match="there is no folder"):
         write(certified, tmp_path / "no" / "page.html")

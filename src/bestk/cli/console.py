@@ -8,11 +8,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from bestk.report.text import printable
+
 
 def show(renderable: Any) -> None:
-    """Print something for people on standard output."""
+    """Print something for people on standard output; a text is a text, not markup."""
     from rich.console import Console
+    from rich.text import Text
 
+    if isinstance(renderable, str):
+        renderable = Text(printable(renderable))
     # in a pipe there is no width to keep to
     Console(width=None if sys.stdout.isatty() else 160).print(renderable)
 
@@ -22,9 +27,14 @@ def show_json(data: Any) -> None:
     print(json.dumps(data, allow_nan=False))
 
 
+def say(message: str) -> None:
+    """A line on standard output, safe for a terminal whatever the names in it hold."""
+    print(printable(message))
+
+
 def note(message: str) -> None:
-    """A line on standard error."""
-    print(message, file=sys.stderr)
+    """A line on standard error, as safe."""
+    print(printable(message), file=sys.stderr)
 
 
 def announce_compilation() -> None:

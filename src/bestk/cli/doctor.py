@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bestk.arguments import shown
 from bestk.cli import inputs
 from bestk.cli.console import announce_compilation, show, show_json
 from bestk.cli.status import File
 from bestk.errors import InputError
+from bestk.report.text import printable
 
 if TYPE_CHECKING:
     from bestk.storage.doctor import Examination, Found
@@ -35,8 +38,8 @@ def doctor(
 ) -> None:
     """Say what state a study's file is in, and what can be recovered of it.
 
-    Works on files that nothing else opens, and never changes them. Events count up to the first
-    loss of their study. Ends with 0 if the file is healthy, and with 1 if it is not.
+    Works on files that nothing else opens, and never changes them. Only events before the first
+    damage are recovered. Ends with 0 if the file is healthy, and with 1 if it is not.
     """
     from bestk.storage.doctor import Examination
 
@@ -67,7 +70,7 @@ def doctor(
 def _studied(found: Examination, each: Found) -> dict[str, Any]:
     """What is readable of a study, and whether it can be gone on with."""
     data: dict[str, Any] = {
-        "name": each.name,
+        "name": each.name if isinstance(each.name, str) else shown(each.name),  # damaged
         "readable": each.readable,
         "whole": each.whole,
         "loss": each.loss,
@@ -93,8 +96,6 @@ def _show(data: dict[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from bestk.report.standings import printable
-
     show(Text(f"{printable(data['file'])}: {STATES[data['state']]}"))
     for finding in data["findings"]:
         show(Text(f"- {printable(finding)}"))
@@ -112,12 +113,11 @@ def _show(data: dict[str, Any]) -> None:
     if data["recovered"]:
         show(Text(f"All events before the first loss are in {printable(data['recovered'])}."))
     elif data["state"] == "damaged" and any(each["whole"] for each in data["studies"]):
-        show(Text(f"`bestk doctor {data['file']} --recover OUT` writes what counts to a new file."))
+        again = printable(shlex.quote(data["file"]))
+        show(Text(f"`bestk doctor {again} --recover OUT` writes what counts to a new file."))
 
 
 def _makes(each: dict[str, Any]) -> str:
-    from bestk.report.standings import printable
-
     if each["folds"]:
         proof = "certified" if each["certified"] else "not certified"
         return f"a study with {each['samples']:,} samples, {proof}"

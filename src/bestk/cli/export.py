@@ -5,14 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
-from secrets import token_hex
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -21,6 +18,9 @@ import typer
 from bestk.cli.console import announce_compilation
 from bestk.cli.status import File, Name
 from bestk.errors import InputError
+from bestk.report.cells import label_cell, text_cell
+from bestk.report.output import check_output, replacing
+from bestk.report.text import moment
 
 if TYPE_CHECKING:
     from bestk.study.opening import Observation
@@ -34,7 +34,7 @@ def export(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="Where to write; replaced.", show_default="standard output"
+            "--output", "-o", help="Output file (overwritten).", show_default="standard output"
         ),
     ] = None,
     study: Name = None,
@@ -43,17 +43,22 @@ def export(
 
     Fields: seq (number of the event), pull (its id), arm, reward, asked and told (times, ISO 8601,
     UTC; asked is empty for observations made elsewhere), kind (told, or added from elsewhere).
+
+    In CSV an arm that is no text is written as JSON (1, ["a", 2]), and so is a text with line ends
+    or control characters. A text that could be read as JSON ('1), or begins with = + - @, which
+    spreadsheets take for a formula ('=1+1), or with an apostrophe, gets an apostrophe in front;
+    so does the id of a pull that begins with one of these or with a quotation mark.
     """
-    from bestk.study.opening import choose, observations, open_storage
+    from bestk.study.opening import choose, observations, open_storage, reading
 
     if format not in FORMATS:
         raise InputError(f"--format {format} was refused: it is {' or '.join(FORMATS)}")
+    if output is not None:
+        check_output(output, file)
     announce_compilation()
-    storage = open_storage(file)
-    rows = observations(storage, choose(storage, study))
-    if output is not None and output.exists() and output.samefile(file):
-        raise InputError(f"{output} was refused: it is the study's own file")
-    with _writing(output) as stream:
+    with reading(file), _writing(output) as stream:
+        storage = open_storage(file)
+        rows = observations(storage, choose(storage, study))
         if format == "csv":
             _write_csv(stream, rows)
         else:
@@ -62,9 +67,7 @@ def export(
 
 def iso(at: float | None) -> str | None:
     """A time as ISO 8601 has it, in UTC."""
-    return (
-        None if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds")
-    )
+    return None if at is None else moment(at).isoformat(timespec="microseconds")
 
 
 @contextmanager
@@ -78,15 +81,8 @@ def _writing(output: Path | None) -> Iterator[TextIO]:
             stream.seek(0)
             shutil.copyfileobj(stream, sys.stdout)
         return
-    draft = output.with_name(f".{output.name}.{token_hex(6)}.new")
-    try:
-        with draft.open("x", encoding="utf-8", newline="") as stream:
-            yield stream
-        os.replace(draft, output)
-    except OSError as error:
-        raise InputError(f"cannot write {output}: {error.strerror}") from error
-    finally:
-        draft.unlink(missing_ok=True)
+    with replacing(output) as draft, draft.open("w", encoding="utf-8", newline="") as stream:
+        yield stream
 
 
 def _write_csv(stream: TextIO, rows: Iterator[Observation]) -> None:
@@ -95,8 +91,9 @@ def _write_csv(stream: TextIO, rows: Iterator[Observation]) -> None:
     writer = csv.writer(stream)
     writer.writerow(Observation._fields)
     for seq, pull, arm, reward, asked, told, kind in rows:
-        label = arm if isinstance(arm, str) else json.dumps(arm)
-        writer.writerow([seq, pull, label, reward, iso(asked), iso(told), kind])
+        writer.writerow(
+            [seq, text_cell(pull), label_cell(arm), reward, iso(asked), iso(told), kind]
+        )
 
 
 def _write_json(stream: TextIO, rows: Iterator[Observation]) -> None:

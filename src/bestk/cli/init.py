@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 
+from bestk.cli.console import say
 from bestk.errors import InputError
+from bestk.report.output import check_output, refusal
 
 EXAMPLE = """\
 # A study for `bestk run`: which of these commands print the largest numbers on average?
@@ -40,7 +42,7 @@ pulls = 5000                # give up after so many; over all runs of the study
 # seconds = 600             # and after so much time; of one run
 
 # [storage]
-# file = "study.db"         # every answer is kept there: the same command goes on after a crash
+# file = "study.db"         # every answer is kept there: run it again to resume after a crash
 # durability = "full"       # survive a power cut too
 
 [[arms]]
@@ -58,17 +60,30 @@ chance = 0.1
 
 
 def init(
-    file: Annotated[Path, typer.Argument(help="Where to write it.")] = Path("study.toml"),
+    file: Annotated[Path, typer.Argument(help="Output file; must not exist yet.")] = Path(
+        "study.toml"
+    ),
 ) -> None:
     """Write a commented study.toml that runs as it stands; an existing file is left alone.
 
     Example: bestk init && bestk run study.toml
     """
+    check_output(file)
     try:
         with file.open("x", encoding="utf-8") as out:
-            out.write(EXAMPLE)
+            _fill(out, file)
     except FileExistsError:
-        raise InputError(f"{file} was refused: there is such a file already") from None
+        raise InputError(f"{file} was refused: the file already exists") from None
     except OSError as error:
-        raise InputError(f"{file} was refused: {error.strerror}") from error
-    print(f"wrote {file}; run it with: bestk run {shlex.quote(str(file))}")
+        raise refusal(file, error) from error
+    say(f"wrote {file}; run it with: bestk run {shlex.quote(str(file))}")
+
+
+def _fill(out: TextIO, file: Path) -> None:
+    """Write the example, or leave no file behind."""
+    try:
+        out.write(EXAMPLE)
+        out.flush()
+    except OSError:
+        file.unlink()
+        raise

@@ -25,7 +25,7 @@ Data = Annotated[
 ]
 Array = Annotated[
     str | None,
-    typer.Option(help="Its array: whole numbers count levels in [0, 1], others are rewards."),
+    typer.Option(help="Its array. Integers: counts per level in [0, 1]; floats: rewards."),
 ]
 Draw = Annotated[
     str | None,
@@ -116,6 +116,11 @@ def assumed_rewards(
     from bestk.rewards import make_rewards
 
     levels = None
+    if made.pool is None and rewards == "ratings":
+        raise InputError(
+            "--rewards ratings was refused: the levels come from replayed data; give --instance"
+            " replay with --data and --array"
+        )
     if made.pool is not None:
         levels = made.pool.levels if rewards == "ratings" else None
         if made.pool.draw == "gaussian" and sigma is None:

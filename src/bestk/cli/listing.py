@@ -38,13 +38,15 @@ def list_(
 def _listed(storage: SQLiteStorage, name: str) -> Listed:
     from bestk.report.study_tables import Listed
     from bestk.study import Study
+    from bestk.study.opening import reading
 
     at = storage.last_activity(name)
     try:
-        study = Study(name, storage=storage)
+        with reading(storage.path):
+            study = Study(name, storage=storage)
+            state = "running"
+            if study.is_stopped:
+                state = "certified" if study.result.certified else "stopped"
     except BestkError as error:  # one that a newer bestk began, beside others
         return Listed(name, None, None, f"cannot be opened: {error}", at)
-    state = "running"
-    if study.is_stopped:
-        state = "certified" if study.result.certified else "stopped"
     return Listed(name, len(study.arms), study.samples, state, at)

@@ -37,7 +37,7 @@ class PlanCommand(TyperCommand):
 def plan(
     means: Annotated[
         str | None,
-        typer.Option(help="Your guesses: a comma list, or a file with one number a line."),
+        typer.Option(help="Your guesses: a comma list, or a file with one number per line."),
     ] = None,
     k: inputs.K = None,
     instance: inputs.Name = None,
@@ -75,7 +75,7 @@ def plan(
     sigma: inputs.Sigma = None,
     low: inputs.Low = None,
     high: inputs.High = None,
-    runs: Annotated[int, typer.Option(help="How many runs a policy and slack.")] = 200,
+    runs: Annotated[int, typer.Option(help="Runs per policy and slack.")] = 200,
     seed: inputs.Seed = 1,
     max_samples: inputs.MaxSamples = None,
     jobs: inputs.Jobs = None,
@@ -151,11 +151,11 @@ def plan(
 
 def _check_plot(path: Path) -> None:
     from bestk.report.figures import load_matplotlib
+    from bestk.report.output import check_output
 
     if path.suffix.lower() not in PLOTS:
         raise InputError(f"--plot {path} was refused: its name must end in {' or '.join(PLOTS)}")
-    if not path.parent.is_dir():
-        raise InputError(f"--plot {path} was refused: there is no folder {path.parent}")
+    check_output(path)
     load_matplotlib()
 
 

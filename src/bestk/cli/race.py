@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bestk.cli import inputs
-from bestk.cli.console import announce_compilation, note, progress, show, show_json
-from bestk.errors import InputError
+from bestk.cli.console import announce_compilation, note, progress, say, show, show_json
+from bestk.report.cells import text_cell
+from bestk.report.output import check_output, replacing
 
 if TYPE_CHECKING:
     from bestk.study import Runner
@@ -28,7 +29,8 @@ def race(
         float | None,
         typer.Option(
             metavar="SECONDS",
-            help="The cap: no run takes longer, warm-ups included; what is cut counts as the cap.",
+            help="The limit (cap) of every run, warm-ups included: a run that reaches it is killed"
+            " and scored as the limit.",
             show_default="3 times the (k+1)-th fastest warm-up",
         ),
     ] = None,
@@ -47,17 +49,16 @@ def race(
         int | None, typer.Option(min=1, help="The most counted runs.", show_default="none")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Of the policy's coins.", show_default="random")
+        int | None, typer.Option(help="Random seed of the policy.", show_default="random")
     ] = None,
     storage: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Keep the race there; the same command goes on from there."
-        ),
+        typer.Option(metavar="FILE", help="Keep the race there; run it again to resume."),
     ] = None,
     json: inputs.Json = False,
     export: Annotated[
-        Path | None, typer.Option(metavar="FILE.csv", help="Write every counted run.")
+        Path | None,
+        typer.Option(metavar="FILE.csv", help="Output file (overwritten): every counted run."),
     ] = None,
 ) -> None:
     """Run commands until it is certain which are fastest, then stop.
@@ -65,17 +66,17 @@ def race(
     Example: bestk race 'grep -c x big.txt' 'awk /x/ big.txt'
     """
     from bestk.study.commands import heed_signals
+    from bestk.study.opening import reading
     from bestk.study.racing import Race
 
-    if export is not None and not export.parent.is_dir():
-        raise InputError(f"--export {export} was refused: there is no folder {export.parent}")
-    if export is not None and storage is not None and export.resolve() == storage.resolve():
-        raise InputError(f"--export {export} was refused: it is the race's own file")
+    if export is not None:
+        check_output(export, storage)
     heed_signals()
-    found = Race(
-        commands, k=k, delta=delta, epsilon=epsilon, warmup=warmup, max_time=max_time,
-        prepare=prepare, shell=shell, seed=seed, storage=storage,
-    )  # fmt: skip
+    with reading(storage or "the race"):
+        found = Race(
+            commands, k=k, delta=delta, epsilon=epsilon, warmup=warmup, max_time=max_time,
+            prepare=prepare, shell=shell, seed=seed, storage=storage,
+        )  # fmt: skip
     announce_compilation()
     with progress("warming up", warmup * len(commands)) as advance:
         found.warm_up(lambda: advance(1, "warming up"))
@@ -103,14 +104,16 @@ def _finish(found: Race, budget: int | None, storage: Path | None, json: bool) -
     from bestk.report import race_table
 
     outcome = found.run(budget, _watch)
+    for command in found.interrupted:
+        note(f"bestk: a run of {command!r} was interrupted before; it counts as cut")
     if json:
         show_json(outcome.to_dict())
     else:
         show(race_table.table(outcome.result, outcome.cut))
         for line in race_table.lines(outcome):
-            print(line)
+            say(line)
     if outcome.result.stopped == "interrupted":
-        kept = "the same command goes on from here" if storage else "this is the result so far"
+        kept = "run it again to resume" if storage else "this is the result so far"
         note(f"bestk: interrupted; {kept}")
         return 130
     return 0 if outcome.result.certified else 3
@@ -133,11 +136,9 @@ def _watch(runner: Runner) -> AbstractContextManager[object]:
 
 def _write(found: Race, path: Path) -> None:
     """Every counted run as a row."""
-    try:
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(("command", "seq", "seconds", "cut"))
-            for run in found.runs():
-                writer.writerow((run.command, run.seq, run.seconds, str(run.cut).lower()))
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from error
+    with replacing(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(("command", "seq", "seconds", "cut"))
+        for run in found.runs():
+            cut = str(run.cut).lower()
+            writer.writerow((text_cell(run.command), run.seq, run.seconds, cut))

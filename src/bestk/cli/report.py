@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bestk.cli.console import announce_compilation
+from bestk.cli.console import announce_compilation, say
 from bestk.cli.status import File, Name
 
 
@@ -19,7 +19,7 @@ def report(
             "--output",
             "-o",
             metavar="PAGE",
-            help="Where to write the page.",
+            help="Output file (overwritten).",
             show_default="FILE with .html",
         ),
     ] = None,
@@ -30,6 +30,9 @@ def report(
     One HTML file that needs nothing else. Example: bestk report prompts.db -o prompts.html
     """
     from bestk.report import study_page
+    from bestk.study.opening import reading
 
     announce_compilation()
-    print(study_page.write(file, output, study))
+    with reading(file):
+        written = study_page.write(file, output, study)
+    say(str(written))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bestk.cli.cluster import Dask, workers
-from bestk.cli.console import announce_compilation, note, progress, show
+from bestk.cli.console import announce_compilation, note, progress, say, show
 from bestk.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def reproduce(
         ),
     ] = None,
     runs: Annotated[
-        int | None, typer.Option(help="Runs a point.", show_default="200, quick: 20")
+        int | None, typer.Option(help="Runs per point.", show_default="200, quick: 20")
     ] = None,
     jobs: Annotated[int | None, typer.Option(help="Threads.", show_default="all cores")] = None,
     dask: Dask = None,
@@ -41,7 +41,7 @@ def reproduce(
 
     The panel cpe draws what the paper states of combinatorial pure exploration. Writes results.csv,
     figure1, figure2 and cpe (.png and .svg) where asked for, claims.json and report.html. An
-    interrupted run resumes where it stopped when the same command is given again.
+    interrupted run resumes where it stopped: run it again.
     """
     from bestk.paper import claims, cpe, extra, run
     from bestk.paper.panels import FULL_ARMS, QUICK_ARMS, choose
@@ -83,7 +83,7 @@ def reproduce(
                     who.executor,
                 )
         except KeyboardInterrupt:
-            note(f"{len(file.rows)} points are in {file.path}; the same command goes on from there")
+            note(f"{len(file.rows)} points are in {file.path}; run it again to resume")
             raise
         tested = []
         if panels is None:
@@ -102,7 +102,7 @@ def reproduce(
     written = _write(out, rows, cpe_rows, found, f"{command} --runs {runs}")
     show(tables.claims(found))
     for path in written:
-        print(path)
+        say(str(path))
 
 
 def _write(
@@ -110,6 +110,7 @@ def _write(
 ) -> list[Path]:
     """Draw the figures and write the verdicts."""
     from bestk.report import cpe_figure, figures, html
+    from bestk.report.output import write_text
 
     verdicts, page = out / "claims.json", out / "report.html"
     try:
@@ -117,7 +118,7 @@ def _write(
         if cpe_rows:
             pictures += cpe_figure.save(cpe_rows, out)
         text = json.dumps([claim.to_dict() for claim in found], indent=1) + "\n"
-        verdicts.write_text(text, encoding="utf-8")
+        write_text(verdicts, text)
         html.write(page, [path for path in pictures if path.suffix == ".png"], found, command)
     except OSError as error:
         raise InputError(f"cannot write {error.filename}: {error.strerror}") from error

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from bestk.cli import inputs
-from bestk.cli.console import announce_compilation, note, show, show_json
+from bestk.cli.console import announce_compilation, note, say, show, show_json
 from bestk.errors import ArmFailedError
 
 ROWS = 40  # of the final table on a terminal; elsewhere it shows every arm
@@ -21,7 +21,7 @@ def run(
     file: Annotated[Path, typer.Argument(help="The study.toml; `bestk init` writes one.")],
     json: inputs.Json = False,
 ) -> None:
-    """Run the commands of a study until its K best arms are certain; the same again resumes.
+    """Run the commands of a study until its K best arms are certain; run it again to resume.
 
     Example: bestk init && bestk run study.toml
     """
@@ -31,6 +31,7 @@ def run(
     from bestk.report.standings import Standings, conclusion
     from bestk.study import Runner
     from bestk.study.commands import heed_signals, kill_running
+    from bestk.study.opening import reading
     from bestk.study.studyfile import read_study_file
 
     resume = f"bestk run {shlex.quote(str(file))}"
@@ -38,7 +39,8 @@ def run(
     heed_signals()
     announce_compilation()
     try:
-        study = given.open()
+        with reading(given.storage):
+            study = given.open()
         runner = Runner(
             study, given.pull, parallel=given.parallel, budget=given.pulls, seconds=given.seconds,
             retries=given.retries,
@@ -59,7 +61,8 @@ def run(
     else:
         rows = ROWS if sys.stdout.isatty() else None
         show(Standings(result, rows))
-        print(*conclusion(result), sep="\n")
+        for line in conclusion(result):
+            say(line)
     if failures := view.failures():
         note(f"bestk: {failures}")
     if result.stopped == "interrupted":

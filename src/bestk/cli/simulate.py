@@ -56,7 +56,7 @@ def simulate(
     seed: inputs.Seed = 1,
     alpha: inputs.Alpha = None,
     means: Annotated[
-        str | None, typer.Option(help="A comma list, or a file with one number a line.")
+        str | None, typer.Option(help="A comma list, or a file with one number per line.")
     ] = None,
     epsilon: Annotated[
         float,

@@ -26,15 +26,16 @@ def status(
 
     The file is only read; a study that is running may be looked at.
     """
-    from bestk.study.opening import open_study
+    from bestk.report import study_tables
+    from bestk.study.opening import open_study, reading
 
     announce_compilation()
-    opened = open_study(file, study)
-    result = opened.result
-    if json:
-        show_json(result.to_dict())
-        return
-    from bestk.report import study_tables
-
-    show(study_tables.summary(opened, result))
-    show(study_tables.arms(opened, result))
+    with reading(file):
+        opened = open_study(file, study)
+        result = opened.result
+        if json:
+            show_json(result.to_dict())
+            return
+        tables = study_tables.summary(opened, result), study_tables.arms(opened, result)
+    for table in tables:
+        show(table)

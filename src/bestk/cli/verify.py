@@ -10,6 +10,8 @@ import typer
 from bestk.cli import inputs
 from bestk.cli.console import show, show_json
 from bestk.cli.status import File
+from bestk.errors import InputError
+from bestk.report.text import printable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -31,7 +33,10 @@ def verify(
     from bestk.study.verification import read_certificate
     from bestk.study.verification import verify as check
 
-    report = check(read_certificate(certificate), file)
+    try:
+        report = check(read_certificate(certificate), file)
+    except RecursionError:
+        raise InputError(f"{certificate} was refused: it is nested too deeply") from None
     if json:
         show_json(report.to_dict())
     else:
@@ -45,10 +50,10 @@ def _table(report: Report) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("check", "holds", "detail", title=Text(f"study {report.study}"))
+    table = Table("check", "holds", "detail", title=Text(printable(f"study {report.study}")))
     for found in report.checks:
         word = Text("yes") if found.holds else Text("NO", style="bold red")
-        table.add_row(found.name, word, Text(found.detail))
+        table.add_row(found.name, word, Text(printable(found.detail)))
     return table
 
 

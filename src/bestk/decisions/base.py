@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from bestk.arguments import shown
 from bestk.errors import InputError
 from bestk.kernels.types import FOREST, PARTITION, ROADS, BoolArray, FloatArray, IntArray
 
@@ -87,6 +88,9 @@ class DecisionClass(Protocol):
         ...
 
 
+OFFERED = tuple(name for name in vars(DecisionClass) if not name.startswith("_"))
+
+
 class PythonOracle:
     """What holds for a class unless it says otherwise."""
 
@@ -146,6 +150,15 @@ def read_weights(weights: FloatArray, n_arms: int) -> FloatArray:
     if not math.isfinite(square) and not np.isfinite(values).all():
         raise InputError(f"weights {values.tolist()} were refused: they must be finite")
     return values
+
+
+def require_decision(decision: object) -> None:
+    """Refuse what is no decision class: a name, a class instead of its object, a number."""
+    if isinstance(decision, type) or not all(hasattr(decision, name) for name in OFFERED):
+        raise InputError(
+            f"decision={shown(decision)} was refused: give a decision class, such as"
+            " TopK(n_arms, k), or k itself"
+        )
 
 
 def require_choice(decision: DecisionClass) -> None:

@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from bestk.arguments import integer
 from bestk.decisions.base import CompiledOracle, Structure, require_choice
-from bestk.decisions.labels import integer, items
+from bestk.decisions.labels import items
 from bestk.errors import InputError
 from bestk.kernels.types import EXPLICIT
 

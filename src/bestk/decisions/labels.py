@@ -1,27 +1,17 @@
-"""Reading what users write: integers, labels of nodes and groups, lists of edges."""
+"""Reading what users write: labels of nodes and groups, lists of edges."""
 
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from bestk.arguments import shown
 from bestk.errors import InputError
 
 Edge = tuple[Hashable, Hashable]
-
-
-def integer(value: object, what: str) -> int:
-    """A whole number, or a refusal that names `what`."""
-    try:
-        if isinstance(value, bool | np.bool_):
-            raise TypeError
-        return operator.index(value)  # type: ignore[arg-type]  # a TypeError is the answer
-    except TypeError:
-        raise InputError(f"{what}={value!r} was refused: it must be an integer") from None
 
 
 def label(value: object, what: str) -> Hashable:
@@ -29,15 +19,40 @@ def label(value: object, what: str) -> Hashable:
     try:
         hash(value)
     except TypeError:
-        raise InputError(f"{what} {value!r} was refused: it must be hashable") from None
+        raise InputError(f"{what} {shown(value)} was refused: it must be hashable") from None
     return value
 
 
 def items(values: object, what: str) -> list[Any]:
     """The members of any iterable but a text."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise InputError(f"{what} {values!r} were refused: give a sequence")
+        raise InputError(f"{what} {shown(values)} were refused: give a sequence")
     return list(values)
+
+
+def read_arms(arms: object) -> tuple[Hashable, ...]:
+    """The labels of arms, in the order of any iterable; a text has an arm for each character."""
+    if not isinstance(arms, Iterable):
+        raise InputError(f"arms={shown(arms)} were refused: give a sequence of labels")
+    return tuple(label(each, "arm") for each in arms)
+
+
+def read_pairs(answers: object) -> Iterator[tuple[Any, Any]]:
+    """Pairs of a pull and its reward, in the order of any iterable."""
+    try:
+        given = iter(answers)  # type: ignore[call-overload]  # a TypeError is the answer
+    except TypeError:
+        raise InputError(
+            f"answers {shown(answers)} were refused: give pairs of pull and reward"
+        ) from None
+    for each in given:
+        try:
+            pull, reward = each
+        except (TypeError, ValueError):
+            raise InputError(
+                f"answer {shown(each)} was refused: it must be a pair of pull and reward"
+            ) from None
+        yield pull, reward
 
 
 def read_edges(edges: object, directed: bool, bipartite: bool = False) -> tuple[Edge, ...]:

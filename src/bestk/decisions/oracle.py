@@ -8,8 +8,9 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
+from bestk.arguments import integer
 from bestk.decisions.base import PythonOracle, read_weights, require_choice
-from bestk.decisions.labels import integer, items, label
+from bestk.decisions.labels import items, label
 from bestk.errors import InputError, OracleError
 from bestk.kernels.types import BoolArray, FloatArray
 

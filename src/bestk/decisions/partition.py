@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from bestk.arguments import integer
 from bestk.decisions.base import CompiledOracle, Structure, require_choice
-from bestk.decisions.labels import integer, items, label, number, thaw
+from bestk.decisions.labels import items, label, number, thaw
 from bestk.errors import InputError
 from bestk.kernels.types import PARTITION
 

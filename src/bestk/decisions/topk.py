@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from bestk.arguments import integer
 from bestk.decisions.base import CompiledOracle, Structure, read_weights
-from bestk.decisions.labels import integer
 from bestk.errors import InputError
 from bestk.kernels.types import PARTITION, BoolArray, FloatArray
 
@@ -70,4 +70,4 @@ def parse_k(k: int | str, n_arms: int) -> int:
             return int(k)
         except ValueError:
             raise InputError(f"K='{k}' was refused: give an integer or N/2") from None
-    return k
+    return integer(k, "K")

@@ -128,7 +128,7 @@ class Stepper:
                 " nothing was recorded"
             )
         if self.rewards is not None:
-            self.rewards.validate(reward)
+            reward = self.rewards.read_for_policy(reward)
         step.tell(self.state, self.spec, arm, self.spec.sign * reward)
 
     def run(self, measure: Callable[[int], float]) -> list[int]:

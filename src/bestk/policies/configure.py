@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any
 
+from bestk.arguments import integer, real, shown
 from bestk.confidence import policy_evidence
 from bestk.decisions import DecisionClass, TopK
 from bestk.errors import InputError, UnknownName
@@ -25,6 +25,8 @@ from bestk.policies.catalogue import (
 from bestk.policies.parameters import read_params, read_weights
 from bestk.rewards import Rewards
 
+ERROR = "the wanted error must lie in (0, 1)"
+SLACK = "the slack must be 0 or a positive number"
 BALANCE = 4  # a side has many arms if it has at least a quarter of the other's; arbitrary
 SHARE = 100  # every arm of e-lucb gets a hundredth of an even share: 1% of the samples at most
 
@@ -73,10 +75,10 @@ def _lil_ucb(variant: str | None, nu: float, n_arms: int, eps: float) -> tuple[f
 
 
 def _check(policy: Policy, decision: DecisionClass, delta: float, epsilon: float) -> None:
-    if not (isinstance(delta, Real) and 0.0 < delta < 1.0):
-        raise InputError(f"delta={delta} was refused: the wanted error must lie in (0, 1)")
-    if not (isinstance(epsilon, Real) and 0.0 <= epsilon < math.inf):
-        raise InputError(f"epsilon={epsilon} was refused: the slack must be 0 or a positive number")
+    if not 0.0 < real(delta, "delta", ERROR) < 1.0:
+        raise InputError(f"delta={delta} was refused: {ERROR}")
+    if not real(epsilon, "epsilon", SLACK) >= 0.0:
+        raise InputError(f"epsilon={epsilon} was refused: {SLACK}")
     if epsilon > 0.0 and not policy.slack:
         raise InputError(
             f"epsilon={epsilon} was refused: {policy.name} stops on sample counts and cannot use"
@@ -103,7 +105,7 @@ def _check_open(
     name: str, decision: DecisionClass, evidence: bool, values: Mapping[str, Any], max_arms: int
 ) -> None:
     """Refuse what Theorem 5 of docs/e-lucb.md does not cover."""
-    if not (isinstance(max_arms, Integral) and max_arms >= decision.n_arms):
+    if integer(max_arms, "max_arms") < decision.n_arms:
         raise InputError(
             f"max_arms={max_arms} was refused: it must be a whole number, at least the"
             f" {decision.n_arms} arms there are"
@@ -163,8 +165,11 @@ def configure(
             "maximising was refused: a path through a graph with cycles can only be minimised,"
             " with costs that are not negative"
         )
-    if not (isinstance(seed, Integral) and 0 <= seed < 1 << 63):
-        raise InputError(f"seed {seed} was refused: it must be an integer from 0 to 2^63 - 1")
+    seed = integer(seed, "seed")
+    if not 0 <= seed < 1 << 63:
+        raise InputError(
+            f"seed {shown(seed)} was refused: it must be an integer from 0 to 2^63 - 1"
+        )
     n_arms, k = decision.n_arms, decision.k if isinstance(decision, TopK) else 0
     variant, values = read_params(policy, variant, params or {})
     evidence = policy.radius == t.EVIDENCE or values.get("bound") == EVIDENCE_BOUND

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from bestk.arguments import real, shown
 from bestk.errors import InputError, UnknownName
 from bestk.policies import levels as lv
 from bestk.policies.catalogue import EVIDENCE_BOUND, FLAG, Parameter, Policy
@@ -63,16 +64,21 @@ def _value(policy: Policy, parameter: Parameter, given: Any) -> Any:
     parts = given.split(",") if isinstance(given, str) else given
     try:
         if parameter.count == 1:
-            return float(given)
-        numbers = [float(part) for part in parts]
+            return _number(given)
+        numbers = [_number(part) for part in parts]
     except (TypeError, ValueError):
         numbers = []
     if len(numbers) != parameter.count or parameter.count == 1:
         what = "a number" if parameter.count == 1 else f"{parameter.count} numbers"
         raise InputError(
-            f"parameter {parameter.name}={given!r} was refused: {policy.name} expects {what}"
+            f"parameter {parameter.name}={shown(given)} was refused: {policy.name} expects {what}"
         )
     return numbers
+
+
+def _number(given: Any) -> float:
+    """A number, or a text of one as the command line has it."""
+    return float(given) if isinstance(given, str) else real(given, "parameter")
 
 
 def read_weights(given: list[float] | None, n_arms: int, k: int, independent: bool) -> list[float]:

@@ -11,6 +11,7 @@ from bestk.hardness import kl_of_error, t_star
 from bestk.paper.panels import NU, OURS, PANELS, SIGMA, Panel
 from bestk.paper.results import Row, Rows
 from bestk.policies import CATALOGUE
+from bestk.report.output import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -153,11 +154,20 @@ def draw(figure: int, rows: Rows) -> Figure | None:
     return drawing  # type: ignore[no-any-return]  # pyplot is loaded when first needed
 
 
+def save_figure(drawing: Figure, path: Path) -> None:
+    """Write a figure in the format that the file's name ends in, PNG or SVG."""
+    with replacing(path) as draft:
+        if path.suffix.lower() == ".svg":
+            drawing.savefig(draft, format="svg", metadata={"Date": None})
+        else:
+            drawing.savefig(draft, format="png", dpi=150)
+
+
 def save_as(drawing: Figure, stem: Path) -> list[Path]:
     """Write a figure as PNG and SVG."""
     written = [stem.with_suffix(f".{kind}") for kind in ("png", "svg")]
-    drawing.savefig(written[0], dpi=150)
-    drawing.savefig(written[1], metadata={"Date": None})
+    for path in written:
+        save_figure(drawing, path)
     load_matplotlib().close(drawing)
     return written
 

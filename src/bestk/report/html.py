@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bestk.paper.verdicts import Claim
 from bestk.report.document import document
+from bestk.report.output import write_text
 
 
 def _row(claim: Claim) -> str:
@@ -39,4 +40,4 @@ Bandits</em>, Section 5: Gaussian rewards of variance 1/4, error &nu; = 0.01. Ma
 95% intervals supports it; the statistic shown is the most extreme one.</p>
 <table><tr><th></th><th>claim</th><th>statistic, interval</th><th>verdict</th></tr>
 {"".join(map(_row, claims))}</table>"""
-    path.write_text(document("Best-K: the paper reproduced", body), encoding="utf-8")
+    write_text(path, document("Best-K: the paper reproduced", body))

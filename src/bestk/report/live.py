@@ -12,7 +12,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from bestk.report.standings import Standings, counts, printable
+from bestk.report.standings import Standings, counts
+from bestk.report.text import printable
 from bestk.study.result import Result
 from bestk.study.runner import Runner
 
@@ -68,7 +69,7 @@ class View:
             parts.append(budget)
         if failures := self.failures():
             parts.append(Text(failures, "red", no_wrap=True, overflow="ellipsis"))
-        parts.append(Text("Ctrl-C stops; the same command goes on", "bright_black"))
+        parts.append(Text("Ctrl-C stops; run it again to resume", "bright_black"))
         yield Group(*parts)
 
     def _budget(self) -> Table | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from bestk.errors import InputError
-from bestk.report.figures import LIMIT, STYLES, load_matplotlib
+from bestk.report.figures import LIMIT, STYLES, load_matplotlib, save_figure
 from bestk.simulation import Plan
 from bestk.simulation.planning import full_name, spread
 
@@ -70,11 +70,6 @@ def save(plan: Plan, path: Path) -> None:
     axes.legend(frameon=False)
     drawing.tight_layout()
     try:
-        if path.suffix.lower() == ".svg":
-            drawing.savefig(path, metadata={"Date": None})
-        else:
-            drawing.savefig(path, dpi=150)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from error
+        save_figure(drawing, path)
     finally:
         pyplot.close(drawing)

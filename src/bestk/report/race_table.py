@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from bestk.report.live import View
-from bestk.report.standings import COLOURS, printable
+from bestk.report.standings import COLOURS
+from bestk.report.text import printable
 from bestk.study.racing import RaceResult
 from bestk.study.result import ArmResult, Result
 

@@ -12,16 +12,12 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from bestk.report.text import printable
 from bestk.study.result import ArmResult, Result, interval, number
 
 COLOURS = {"in": "green", "out": "bright_black", "undecided": "yellow"}
 LABEL, BAR, NARROW = 28, 48, 10  # the widest label and bar, the narrowest bar worth drawing
 GAP = 2  # between columns
-
-
-def printable(value: object) -> str:
-    """A label or a message on one line, with nothing in it that would steer a terminal."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))
 
 
 def counts(result: Result) -> str:
@@ -107,7 +103,11 @@ def bar(arm: ArmResult, scale: tuple[float, float], width: int, ascii_only: bool
 
 
 def conclusion(result: Result) -> list[str]:
-    """What is proved, and if nothing is, why and what would help."""
+    """What is proved, and if nothing is, why and what would help; what has to be known beside."""
+    return _proof(result) + result.remarks
+
+
+def _proof(result: Result) -> list[str]:
     said = [f"{result.samples:,} pulls: {counts(result)}"]
     if result.certified:
         slack = f", slack {result.certifiable_epsilon:g}" if result.certifiable_epsilon else ""

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from bestk.errors import InputError
 from bestk.report import study_words as words
 from bestk.report.document import document
+from bestk.report.output import check_output, write_text
 from bestk.report.study_sections import effort, escaped, intervals, shrinking
 from bestk.report.study_style import STYLE
 from bestk.report.study_view import ALL, View, finalists, order
+from bestk.report.text import moment
 from bestk.storage import SQLiteStorage
 from bestk.study.opening import open_study
 from bestk.study.trajectory import Trajectory, replay
@@ -33,12 +33,9 @@ def write(
 ) -> Path:
     """Write the page of a study in a file, by default next to the file; returns where it is."""
     path = Path(path)
-    target = path.with_suffix(".html") if target is None else Path(target)
+    target = path.parent / f"{path.stem}.html" if target is None else Path(target)
+    check_output(target, path)
     study = open_study(path, name)
-    if target.exists() and target.samefile(path):
-        raise InputError(f"{target} was refused: the page would overwrite the study")
-    if not target.absolute().parent.is_dir():
-        raise InputError(f"{target} was refused: there is no folder {target.parent}")
     result = study.result
     arms = order(result)
     log = SQLiteStorage(path, read_only=True).read(study.name)
@@ -46,10 +43,7 @@ def write(
         study.specification, log, finalists(study, result, arms), frozenset(result.top)
     )
     page = _page(View(study, result, arms, trajectory), path.name)
-    try:
-        target.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{target} was refused: {error.strerror}") from error
+    write_text(target, page)
     return target
 
 
@@ -197,7 +191,7 @@ def _pairs(rows: Iterable[tuple[str, Any]]) -> str:
 
 
 def _when(at: float) -> str:
-    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return f"{moment(at):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _span(trajectory: Trajectory) -> str:

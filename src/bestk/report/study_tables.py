@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import NamedTuple
 
 from rich.table import Table
@@ -10,7 +9,8 @@ from rich.text import Text
 
 from bestk.decisions import TopK
 from bestk.report import standings, study_words
-from bestk.report.standings import COLOURS, printable
+from bestk.report.standings import COLOURS
+from bestk.report.text import moment, printable
 from bestk.study import Result, Study
 from bestk.study.result import ArmResult, interval, number
 
@@ -112,7 +112,6 @@ def listing(found: list[Listed]) -> Table:
         numbers = ["-" if n is None else f"{n:,}" for n in (each.arms, each.samples)]
         when = "-"
         if each.last_activity is not None:
-            local = datetime.fromtimestamp(each.last_activity).astimezone()
-            when = local.isoformat(" ", "seconds")
+            when = moment(each.last_activity).astimezone().isoformat(" ", "seconds")
         table.add_row(Text(printable(each.study)), *numbers, Text(printable(each.state)), when)
     return table

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.table import Table
+from rich.text import Text
 
 from bestk.paper.verdicts import Claim
 from bestk.policies import CATALOGUE
+from bestk.report.text import printable
 from bestk.simulation import SimulationResult
 
 
@@ -43,7 +45,8 @@ def simulation(result: SimulationResult) -> Table:
     alpha = "" if data["alpha"] is None else f", alpha={data['alpha']:g}"
     what = f"K={data['k']}" if data["k"] else data["decision"]
     goal = "largest" if result.instance.maximize else "smallest"
-    table.add_row("instance", f"{data['instance']}{alpha}, N={data['arms']}, {what}, {goal} means")
+    name = printable(data["instance"])  # a file may have any
+    table.add_row("instance", Text(f"{name}{alpha}, N={data['arms']}, {what}, {goal} means"))
     table.add_row("rewards", f"{data['rewards']}, sigma={data['sigma']:g}")
     table.add_row("wanted", f"error <= {data['delta']:g}, slack {data['epsilon']:g}")
     table.add_row("samples", f"{samples['mean']:,.0f} ± {samples['sem']:,.0f} (mean, std. error)")

@@ -10,11 +10,11 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from bestk.arguments import count, integer, require_executor, shown
 from bestk.decisions import DecisionClass
 from bestk.errors import InputError, TiedMeansWarning
 from bestk.policies.combinatorial import is_python
@@ -28,10 +28,17 @@ from bestk.simulation.records import SimulationResult
 MAX_SAMPLES = 10**9  # per run
 
 
-def _check(instance: Instance, problem: Problem, runs: int, jobs: int, cap: int | None) -> None:
-    for name, value in (("runs", runs), ("jobs", jobs), ("max_samples", cap)):
-        if value is not None and not (isinstance(value, Integral) and 1 <= value < 1 << 63):
-            raise InputError(f"{name}={value} was refused: it must be an integer of at least 1")
+def whole(value: object, name: str) -> int:
+    """A positive number of runs, jobs or samples, as large as kernels count."""
+    found = count(value, name, 1)
+    if found >= 1 << 63:
+        raise InputError(
+            f"{name}={shown(value)} was refused: it must be an integer of at least 1, below 2^63"
+        )
+    return found
+
+
+def _check(instance: Instance, problem: Problem, cap: int | None) -> None:
     if np.any(instance.values > instance.decision.ceiling):
         value = instance.means[np.argmax(instance.values)]
         raise InputError(
@@ -129,11 +136,15 @@ def simulate(
         epsilon,
         policy,
         variant,
-        params or {},
+        {} if params is None else params,
         instance.maximize,
     )
-    jobs = jobs if jobs is not None else os.cpu_count() or 1
-    _check(instance, problem, runs, jobs, max_samples)
+    runs, jobs = whole(runs, "runs"), whole(os.cpu_count() or 1 if jobs is None else jobs, "jobs")
+    max_samples = None if max_samples is None else whole(max_samples, "max_samples")
+    if executor is not None:
+        require_executor(executor)
+    _check(instance, problem, max_samples)
+    seed = integer(seed, "seed")
     configured = problem.configure(seed)
     cap = max_samples if max_samples is not None else MAX_SAMPLES
     python_oracle = is_python(configured.spec)

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bestk.arguments import array, integer, real, string
 from bestk.decisions import DecisionClass, TopK
+from bestk.decisions.base import require_decision
 from bestk.decisions.topk import parse_k
 from bestk.errors import InputError, UnknownName
 from bestk.kernels.types import BERNOULLI, GAUSSIAN, BoolArray, FloatArray, World
@@ -108,16 +110,14 @@ def lil_exponential(n: int, alpha: float) -> FloatArray:
 def _check_alpha(name: str, alpha: float | None) -> float:
     if alpha is None:
         raise InputError(f"instance '{name}' needs alpha (the paper uses 0.3 and 0.6)")
-    if not (math.isfinite(alpha) and alpha > 0):
+    found = real(alpha, "alpha", "it must be a positive number")
+    if found <= 0.0:
         raise InputError(f"alpha={alpha} was refused: it must be a positive number")
-    return alpha
+    return found
 
 
 def _own_means(values: Sequence[float] | FloatArray) -> FloatArray:
-    try:
-        means = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("means were refused: they must all be numbers") from None
+    means = array(values, "means")
     if means.ndim != 1:
         raise InputError(f"means were refused: expected a flat list, got shape {means.shape}")
     if not np.all(np.isfinite(means)):
@@ -134,6 +134,7 @@ def structured(
     name: str = "means",
 ) -> Instance:
     """An instance of any decision class; `means` in the order of its arms."""
+    require_decision(decision)
     values = _own_means(means)
     if len(values) != decision.n_arms:
         raise InputError(
@@ -153,7 +154,7 @@ def make_instance(
     maximize: bool = True,
 ) -> Instance:
     """An instance by its name in the paper, or `means` of the user's own."""
-    if name not in INSTANCES:
+    if string(name, "instance") not in INSTANCES:
         raise UnknownName("instance", name, INSTANCES)
     if name == "replay":
         raise InputError("instance 'replay' needs data: use bestk.replay, or --data and --array")
@@ -170,6 +171,7 @@ def make_instance(
         raise InputError(f"means were refused: instance '{name}' has its own")
     if arms is None:
         raise InputError(f"instance '{name}' needs the number of arms")
+    arms = integer(arms, "arms")
     decision = TopK(arms, parse_k(k, arms))
     if name == "1-sparse":
         if alpha is not None:
@@ -182,7 +184,7 @@ def make_instance(
 
 
 def read_means(text: str) -> list[float]:
-    """Means from a comma list, or from a file with one number a line."""
+    """Means from a comma list, or from a file with one number per line."""
     path = Path(text)
     try:
         from_file = "," not in text and path.is_file()

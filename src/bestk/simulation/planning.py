@@ -11,13 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from bestk.arguments import real, string
+from bestk.decisions.labels import items
 from bestk.errors import InputError
 from bestk.hardness import kl_of_error
 from bestk.kernels import loop
 from bestk.kernels.types import FloatArray, IntArray
+from bestk.policies.configure import SLACK
 from bestk.problem import Problem
 from bestk.rewards import Gaussian, Rewards
-from bestk.simulation.engine import as_instance, simulate
+from bestk.simulation.engine import as_instance, simulate, whole
 from bestk.simulation.instances import Instance
 from bestk.simulation.limits import best_k_limit
 from bestk.simulation.records import SimulationResult
@@ -247,13 +250,17 @@ def plan(
             f"the class {made.decision.kind} was refused: plans are made for the K best;"
             " simulate has all classes"
         )
+    epsilon = real(epsilon, "epsilon", SLACK)
+    runs, jobs = whole(runs, "runs"), whole(os.cpu_count() or 1 if jobs is None else jobs, "jobs")
     if isinstance(epsilons, str):
         if epsilons != AUTO:
             raise InputError(f"epsilons='{epsilons}' was refused: give numbers, or '{AUTO}'")
         epsilons = sweep_slacks(made, epsilon)
-    elif epsilons is not None and not len(epsilons):
-        raise InputError("epsilons were refused: there is none to sweep")
-    names = [_split(name) for name in dict.fromkeys(policies)]
+    elif epsilons is not None:
+        epsilons = [real(each, "epsilon", SLACK) for each in items(epsilons, "epsilons")]
+        if not epsilons:
+            raise InputError("epsilons were refused: there is none to sweep")
+    names = [_split(string(name, "policy")) for name in dict.fromkeys(items(policies, "policies"))]
     if not names:
         raise InputError("policies were refused: there is none to simulate")
     assumed = rewards if rewards is not None else Gaussian()
@@ -288,7 +295,7 @@ def plan(
     shares = _shares(
         costs[epsilon].results[0],
         min(runs, SHARE_RUNS),
-        jobs if jobs is not None else os.cpu_count() or 1,
+        jobs,
         _labelled(tell, f"shares of {names[0][0]}"),
     )
     sweep = None if epsilons is None else tuple(costs[slack] for slack in sorted(set(epsilons)))

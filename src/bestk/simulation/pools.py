@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bestk.arguments import string
 from bestk.decisions import TopK
 from bestk.decisions.topk import parse_k
 from bestk.errors import InputError, UnknownName
@@ -125,7 +126,7 @@ def replay(
     replacement (`draw="table"`), or from a normal distribution with the row's mean and the standard
     deviation pooled over all rows (`draw="gaussian"`), for rows too short to be drawn from.
     """
-    if draw not in DRAWS:
+    if string(draw, "draw") not in DRAWS:
         raise UnknownName("draw", draw, DRAWS)
     array = np.asarray(data)
     if array.ndim != 2 or array.dtype.kind not in "iuf":

@@ -244,7 +244,10 @@ def _check_decision(decision: str) -> None:
 
 
 def _short(value: object) -> str:
-    text = json.dumps(value)
+    try:
+        text = json.dumps(value)
+    except (RecursionError, ValueError):  # nested too deeply, or of too many digits
+        return f"a {type(value).__name__}"
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

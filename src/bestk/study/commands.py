@@ -109,7 +109,7 @@ def _run(
     late = threading.Event()
     timer = None
     try:
-        if timeout is not None:
+        if timeout is not None and timeout < threading.TIMEOUT_MAX:  # beyond it: 292 years
             timer = threading.Timer(timeout, _cut, (process, late))
             timer.daemon = True
             timer.start()

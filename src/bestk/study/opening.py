@@ -4,15 +4,34 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from bestk.errors import InputError, StorageError, UnknownName
+from bestk.arguments import shown
+from bestk.errors import BestkError, InputError, StorageError, UnknownName
 from bestk.storage import SQLiteStorage
 from bestk.storage import events as ev
 from bestk.study.fold import Fold
 from bestk.study.specification import Specification
 from bestk.study.study import Study
+
+# what comes of numbers, texts and keys that are not what was written
+UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
+@contextmanager
+def reading(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Say of a file what is wrong with it, whatever a log that nobody has written leads to."""
+    try:
+        yield
+    except BestkError:
+        raise
+    except UNREADABLE as error:
+        raise StorageError(
+            f"{path} was refused: its log makes no study ({type(error).__name__}: {error});"
+            f" `bestk doctor {path}` says what can be recovered"
+        ) from error
 
 
 def open_study(path: str | os.PathLike[str], name: str | None = None) -> Study:
@@ -26,8 +45,15 @@ def open_storage(path: str | os.PathLike[str]) -> SQLiteStorage:
     if not Path(path).exists():
         raise InputError(f"{path} was refused: there is no such file")
     storage = SQLiteStorage(path, read_only=True)
-    if not storage.studies():
+    names = storage.studies()
+    if not names:
         raise InputError(f"{path} was refused: there is no study in it yet")
+    for name in names:
+        if not isinstance(name, str):  # SQLite keeps what it finds, whatever the column is for
+            raise StorageError(
+                f"{path} was refused: the name {shown(name)} of a study is damaged; `bestk doctor"
+                f" {path}` says what can be recovered"
+            )
     return storage
 
 

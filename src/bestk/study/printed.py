@@ -57,15 +57,23 @@ def json_number(output: str, field: str) -> float:
 
 
 def _last_object(output: str) -> Any:
-    decoder, last, end = json.JSONDecoder(), None, 0
+    decoder, last, end = json.JSONDecoder(parse_int=_whole), None, 0
     for line in re.finditer(r"^[ \t]*(?=\{)", output, re.MULTILINE):
         if line.end() < end:
             continue  # inside of the one before
         try:
             last, end = decoder.raw_decode(output, line.end())
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
     return last
+
+
+def _whole(digits: str) -> int | float:
+    """An integer; one of more digits than Python reads is infinite, as in other programs."""
+    try:
+        return int(digits)
+    except ValueError:
+        return float(digits)
 
 
 def _end(output: str) -> str:

@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+from bestk.arguments import duration, flag, integer, shown
 from bestk.decisions import TopK
 from bestk.errors import ArmFailedError, InputError
 from bestk.problem import Problem
@@ -86,17 +87,16 @@ class Race:
         seed: int | None = None,
         storage: str | os.PathLike[str] | None = None,
     ) -> None:
+        k, warmup = integer(k, "k"), integer(warmup, "warmup")
         if warmup < 0 or (warmup == 0 and max_time is None):
             raise InputError(
                 f"{warmup} warm-ups were refused: the cap comes from the warm-up times, so there"
                 " must be at least 1, unless the cap is given"
             )
-        if max_time is not None and not (math.isfinite(max_time) and max_time > 0):
-            raise InputError(
-                f"a cap of {max_time} was refused: it must be a positive number of seconds"
-            )
+        if max_time is not None and math.isinf(max_time := duration(max_time, "max_time")):
+            raise InputError("max_time=inf was refused: the guarantee needs a cap on all times")
         self.k, self.warmup, self.max_time = k, warmup, max_time
-        self.shell = shell
+        self.shell = flag(shell, "shell")
         self.commands = _distinct({text: self._words(text) for text in commands}, commands)
         self.prepare = None if prepare is None else self._words(prepare)
         # what can be wrong with these is said before anything runs
@@ -111,9 +111,12 @@ class Race:
         if next(iter(self._log.read(NAME)), None) is not None:
             self._study = self._open(None, max_time)  # refuses what does not agree with it
         self._trouble: ArmFailedError | None = None
+        self.interrupted: list[str] = []  # commands of runs that count as cut for it
 
     def _words(self, text: str) -> str | tuple[str, ...]:
         """A command as it is run."""
+        if not isinstance(text, str):
+            raise InputError(f"command {shown(text)} was refused: it must be a text")
         words = [text.strip()] if self.shell else split(text)
         if not any(words):
             raise InputError(f"command {text!r} was refused: it is empty")
@@ -173,6 +176,7 @@ class Race:
 
     def run(self, budget: int | None = None, watch: Watch = nullcontext) -> RaceResult:
         """Counted runs until the rule stops, the budget is spent, or an interrupt."""
+        self._cut_interrupted()
         runner = Runner(self.study, self._measure, budget=budget)
         try:
             with watch(runner):
@@ -183,6 +187,18 @@ class Race:
             kill_running()
         cut = Counter(run.command for run in self.runs() if run.cut)
         return RaceResult(result, self.cap, dict(cut), self.failed)
+
+    def _cut_interrupted(self) -> None:
+        """Let runs that were interrupted count as cut: what is known is that they were not over.
+
+        To run them again would be to draw again, and interrupts find slow runs more often than
+        quick ones. A failed run is open too, but no time: it is run again.
+        """
+        failed = {event.key for event in self._log.read(NAME) if event.kind == ev.FAILED}
+        for pull in self.study.open:
+            if pull.id not in failed:
+                self.study.tell(pull, self.cap)
+                self.interrupted.append(str(pull.arm))
 
     def _measure(self, command: str) -> float:
         """The time of one counted run, or the cap."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import math
 import os
 import secrets
 import threading
@@ -13,9 +12,9 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import suppress
-from numbers import Real
 from typing import Any
 
+from bestk.arguments import as_float, count, duration, require_executor, require_function
 from bestk.decisions import DecisionClass
 from bestk.errors import ArmFailedError, ExecutorError, InputError, PullError, StorageError
 from bestk.rewards import Rewards
@@ -80,12 +79,15 @@ class Runner:
         retries: int = 0,
         progress: Progress | None = None,
     ) -> None:
-        limits = ("parallel", parallel, 1), ("retries", retries, 0), ("budget", budget, 0)
-        for name, value, least in limits:
-            if value is not None and value < least:
-                raise InputError(f"{name}={value} was refused: it must be at least {least}")
-        if timeout is not None and not timeout > 0:
-            raise InputError(f"timeout={timeout} was refused: it must be a positive number")
+        require_function(measure, "pull")
+        if executor is not None:
+            require_executor(executor)
+        if progress is not None:
+            require_function(progress, "progress")
+        parallel, retries = count(parallel, "parallel", 1), count(retries, "retries", 0)
+        budget = None if budget is None else count(budget, "budget", 0)
+        timeout = None if timeout is None else duration(timeout, "timeout")
+        seconds = None if seconds is None else duration(seconds, "seconds")
         if parallel > 1:
             study.require_order(f"parallel={parallel}")
         self.study, self.measure, self.executor = study, measure, executor or DaemonThreads()
@@ -185,7 +187,7 @@ class Runner:
         except PullError:
             return  # another process was quicker; its answer counts
         except InputError as error:
-            if isinstance(reward, Real) and math.isfinite(reward):
+            if as_float(reward) is not None:  # a number, infinity too
                 self.study.fail(pull, str(error))
                 raise ArmFailedError(
                     f"arm {pull.arm!r} broke the assumption: {error}. Drawing again until a reward"
@@ -268,6 +270,7 @@ def identify(
     Answers count in the order asked, so how long a pull takes may depend on its reward. Whether it
     fails may not, unless `lost="worst"` (docs/studies.md, "The order of answers").
     """
+    require_function(pull, "pull")  # before a file is made
     study = Study(
         name, arms, k=k, decision=decision, delta=delta, epsilon=epsilon, rewards=rewards,
         maximize=maximize, policy=policy, variant=variant, params=params, storage=storage,

@@ -6,12 +6,13 @@ import json
 import math
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any
 
+from bestk.arguments import as_float, duration, integer, shown, string
 from bestk.decisions import DecisionClass, TopK
-from bestk.decisions.labels import freeze, integer, label, thaw
-from bestk.errors import InputError, StorageError, UnknownName
+from bestk.decisions.base import require_decision
+from bestk.decisions.labels import freeze, label, thaw
+from bestk.errors import BestkError, InputError, StorageError, UnknownName
 from bestk.policies import Configured
 from bestk.problem import Problem, plain
 
@@ -90,7 +91,9 @@ class Specification:
             if read.order not in ORDERS or read.lost not in LOST:
                 raise KeyError(f"order {read.order}, lost {read.lost}")
             return read
-        except (KeyError, TypeError, json.JSONDecodeError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+            if isinstance(error, BestkError):
+                raise
             raise StorageError(f"the study's specification cannot be read: {error!r}") from error
 
     def check_given(
@@ -121,15 +124,21 @@ class Specification:
         given = dict(settings)
         given |= {"k": k, "seed": seed, "lease": lease, "max_arms": max_arms, "lost": lost}
         if decision is not None and decision is not self.problem.decision:
+            require_decision(decision)
             given["decision"], own["decision"] = (
                 each.to_dict() for each in (decision, self.problem.decision)
             )
         for key, value in given.items():
-            if value is not None and plain(value) != plain(own[key]):
+            if value is not None and not _is_same(plain(value), plain(own[key])):
+                given_as = value if isinstance(value, str) else shown(value)
                 raise InputError(
-                    f"{key}={value} was refused: the study was begun with {own[key]}, and the"
-                    " guarantee holds for what was fixed before the data"
+                    f"{key}={given_as} was refused: the study was begun with {own[key]}, and"
+                    " the guarantee holds for what was fixed before the data"
                 )
+
+
+def _is_same(given: Any, own: Any) -> bool:
+    return bool(given == own or (as_float(given) is not None and as_float(given) == as_float(own)))
 
 
 def specify(
@@ -143,10 +152,12 @@ def specify(
     lost: str = "skip",
 ) -> Specification:
     """Check what the user gave."""
-    if lost not in LOST:
+    if string(lost, "lost") not in LOST:
         raise UnknownName("lost", lost, LOST)
     if (k is None) == (decision is None):
         raise InputError("give either k, how many of the arms are wanted, or a decision class")
+    if decision is not None:
+        require_decision(decision)
     if arms is None:
         if decision is None:
             raise InputError("the arms are missing: which options are there?")
@@ -163,10 +174,10 @@ def specify(
         raise InputError(
             f"{len(labels)} arms were refused: the class {decision.kind} has {decision.n_arms}"
         )
-    if lease is not None and not (isinstance(lease, Real) and 0.0 < lease < math.inf):
-        raise InputError(f"lease={lease} was refused: it must be a positive number of seconds")
     seed = integer(seed, "seed")
-    lease = None if lease is None else float(lease)
+    lease = None if lease is None else duration(lease, "lease")
+    if lease == math.inf:
+        raise InputError("lease=inf was refused: leave it out, and no pull lapses")
     max_arms = None if max_arms is None else integer(max_arms, "max_arms")
     made = Specification(labels, Problem(decision, **settings), seed, lease, max_arms, lost)
     _, configured = made.configure(len(labels))  # refuses what cannot be an open study

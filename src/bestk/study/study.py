@@ -7,7 +7,6 @@ Everything that happens is an event in the study's log (`storage`), and the stat
 from __future__ import annotations
 
 import json
-import math
 import os
 import secrets
 import threading
@@ -17,11 +16,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from bestk.arguments import as_float, count, require, shown, string
 from bestk.decisions import DecisionClass
-from bestk.decisions.labels import label, thaw
+from bestk.decisions.labels import label, read_arms, read_pairs, thaw
 from bestk.errors import InputError, OracleError, PullError
 from bestk.kernels.types import LIL_UCB
-from bestk.rewards import Bounded, Gaussian, Rewards, SubGaussian
+from bestk.rewards import Bounded, Rewards
 from bestk.storage import MemoryStorage, SQLiteStorage, Storage
 from bestk.storage import events as ev
 from bestk.storage.events import Event
@@ -32,7 +32,6 @@ from bestk.study.specification import Specification, specify
 from bestk.study.summary import summarise
 
 DEFAULTS: dict[str, Any] = {"rewards": Bounded(), "delta": 0.05}
-FARTHEST = 1e9  # in sigmas: sums of larger normal rewards lose the digits that evidence needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +85,14 @@ class Study:
         max_arms: int | None = None,
         lost: str | None = None,
     ) -> None:
-        self.name = name
+        self.name = string(name, "name")
         self._lock = threading.RLock()
         self._alone = storage is None  # nobody else can append
         if storage is None:
             storage = MemoryStorage()
         elif isinstance(storage, str | os.PathLike):
             storage = SQLiteStorage(storage, durability)
+        require(storage, ("append", "read"), "storage", "a file name, a Storage, or None")
         self._storage: Storage = storage
         first = next(iter(islice(storage.read(name), 1)), None)
         settings = {
@@ -105,7 +105,7 @@ class Study:
             "maximize": maximize,
         }
         settings = {key: value for key, value in settings.items() if value is not None}
-        labels = None if arms is None else tuple(arms)
+        labels = None if arms is None else read_arms(arms)
         if first is None:
             chosen = secrets.randbits(48) if seed is None else seed
             begun = specify(
@@ -119,20 +119,9 @@ class Study:
         self.specification.check_given(labels, k, decision, settings, seed, lease, max_arms, lost)
         self.problem = self.specification.problem
         self._fold = Fold(self.specification)
-        rewards = self.problem.rewards
-        is_normal = isinstance(rewards, Gaussian | SubGaussian)
-        self._farthest = FARTHEST * rewards.sigma if is_normal else math.inf
         self._token, self._asked, self._process = "", 0, 0  # of the names of pulls
-        self._sync()
+        self._fold.apply(storage.read(name))
         self._again = self._abandoned(reopened=True)
-
-    def _validate(self, reward: float) -> None:
-        self.problem.rewards.validate(reward)
-        if abs(reward) > self._farthest:
-            raise InputError(
-                f"reward {reward!r} was refused: more than {FARTHEST:g} times sigma away from 0,"
-                " digits are lost; subtract a constant from all rewards"
-            )
 
     # --- the log ----------------------------------------------------------------------------------
 
@@ -170,8 +159,7 @@ class Study:
         Also empty, or fewer, while what is told would be enough but earlier pulls are open: tell
         those (`waiting_for`), or give them up.
         """
-        if n < 1:
-            raise InputError(f"n={n} was refused: ask for at least one pull")
+        n = count(n, "n", 1)
         pulls: list[Pull] = []
         with self._lock:
             self._sync()
@@ -273,13 +261,12 @@ class Study:
         with self._lock:
             fold = self._fold
             fresh: dict[str, float] = {}
-            for pull, reward in answers:
-                key = pull.id if isinstance(pull, Pull) else pull
+            for pull, reward in read_pairs(answers):
+                key = pull.id if isinstance(pull, Pull) else string(pull, "pull")
                 if key not in fold.open:
                     self._sync()  # another process may have asked
                 if key in fold.open and key not in fresh:
-                    self._validate(reward)
-                    fresh[key] = float(reward)
+                    fresh[key] = self.problem.rewards.read_for_policy(reward)
                     continue
                 before = fresh.get(key, fold.answers.get(key))
                 if before is None:
@@ -287,9 +274,10 @@ class Study:
                         f"pull {key} was refused: it was given up, its lease ran out, or nobody"
                         " asked for it"
                     )
-                if before != reward:
+                if before != as_float(reward):
                     raise PullError(
-                        f"a second answer to pull {key} was refused: it was {before}, now {reward}"
+                        f"a second answer to pull {key} was refused: it was {before}, now"
+                        f" {shown(reward)}"
                     )
             if not fresh:
                 return
@@ -308,7 +296,7 @@ class Study:
         with self._lock:
             key = self._require_open(pull)
             arm = self._fold.open[key].arm
-            self._append([Event(ev.FAILED, key, data=why, at=time.time())])
+            self._append([Event(ev.FAILED, key, data=string(why, "why"), at=time.time())])
             return self._fold.failed[arm]
 
     def forget(self, pull: Pull | str) -> None:
@@ -320,7 +308,7 @@ class Study:
             self._append([Event(ev.FORGOTTEN, self._require_open(pull), at=time.time())])
 
     def _require_open(self, pull: Pull | str) -> str:
-        key = pull.id if isinstance(pull, Pull) else pull
+        key = pull.id if isinstance(pull, Pull) else string(pull, "pull")
         self._sync()
         if key not in self._fold.open:
             raise PullError(f"pull {key} was refused: it is not open")
@@ -331,28 +319,26 @@ class Study:
         with self._lock:
             fold = self._fold
             self.require_order("the observation")
-            if not isinstance(id, str):
-                raise InputError(f"id {id!r} was refused: it must be a text")
-            number = self._present(arm)
-            self._validate(reward)
+            id, number = string(id, "id"), self._present(arm)
+            value = self.problem.rewards.read_for_policy(reward)
             known = self._fold.observed.get(id)
             if known is None:
-                event = Event(ev.OBSERVED, id, number, float(reward), "", time.time())
+                event = Event(ev.OBSERVED, id, number, value, "", time.time())
                 self._append([event])
                 known = self._fold.observed.get(id)
-            if known != (number, reward):
+            if known != (number, value):
                 was = "lost" if known is None else f"{known[1]} of {fold.all_labels[known[0]]!r}"
                 raise PullError(
-                    f"observation {id} was refused: it was {was}, now {reward} of {arm!r}"
+                    f"observation {id} was refused: it was {was}, now {value} of {shown(arm)}"
                 )
 
     def _present(self, arm: Hashable) -> int:
         """The number of an arm that is in the study."""
         self._sync()
         fold = self._fold
-        number = fold.numbers.get(arm)
+        number = fold.numbers.get(label(arm, "arm"))
         if number is None or number not in fold.rows:
-            raise InputError(f"arm {arm!r} was refused: the study has no such arm")
+            raise InputError(f"arm {shown(arm)} was refused: the study has no such arm")
         return number
 
     # --- arms that come and go --------------------------------------------------------------------
@@ -365,11 +351,11 @@ class Study:
             self._sync()
             number = fold.numbers.get(named, len(fold.all_labels))
             if number in fold.rows:
-                raise InputError(f"arm {arm!r} was refused: it is in the study already")
+                raise InputError(f"arm {shown(arm)} was refused: it is in the study already")
             if number >= most:
                 raise InputError(
-                    f"arm {arm!r} was refused: the study was begun with max_arms={most}, and so"
-                    " many there have been"
+                    f"arm {shown(arm)} was refused: the study was begun with max_arms={most}, and"
+                    " so many there have been"
                 )
             data = "" if self._alone else json.dumps(thaw(named))
             if self._alone:
@@ -386,7 +372,7 @@ class Study:
             fold = self._fold
             if len(fold.arms) <= fold.spec.k + 1:
                 raise InputError(
-                    f"withdrawing {arm!r} was refused: of {len(fold.arms)} arms, of which"
+                    f"withdrawing {shown(arm)} was refused: of {len(fold.arms)} arms, of which"
                     f" {fold.spec.k} are wanted, none can be spared"
                 )
             self._append([Event(ev.ARM_WITHDRAWN, "", number, at=time.time())])
@@ -395,8 +381,8 @@ class Study:
         most = self.specification.max_arms
         if most is None:
             raise InputError(
-                f"changing the arms was refused ({arm!r}): the study is closed, its levels were"
-                " split over the arms it was begun with; a study made with max_arms=M may change"
+                f"changing the arms was refused ({shown(arm)}): the study is closed, its levels"
+                " were split over the arms it was begun with; one made with max_arms=M may change"
             )
         return most
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bestk.arguments import shown
 from bestk.decisions import TopK
 from bestk.errors import InputError, UnknownName
 from bestk.problem import Problem
@@ -72,7 +73,7 @@ KEYS: dict[str, dict[str, tuple[str, Test]]] = {
         "name": TEXT, "k": _whole(1), "delta": NUMBER, "epsilon": NUMBER, "rewards": TEXT,
         "low": NUMBER, "high": NUMBER, "levels": NUMBERS, "sigma": NUMBER,
         "direction": _one_of("maximize", "minimize"), "policy": TEXT, "variant": TEXT,
-        "params": TABLE, "seed": _whole(0),
+        "params": TABLE, "seed": _whole(0), "lost": _one_of("skip", "worst"),
     },
     "pull": {
         "command": COMMAND, "json_field": TEXT, "shell": FLAG, "timeout": POSITIVE,
@@ -92,6 +93,7 @@ class StudyFile:
     k: int
     problem: Problem
     seed: int | None
+    lost: str | None
     pull: CommandPull
     retries: int
     parallel: int
@@ -107,6 +109,7 @@ class StudyFile:
             self.name, self.arms, k=self.k, delta=problem.delta,
             epsilon=problem.epsilon, rewards=problem.rewards, maximize=problem.maximize,
             policy=problem.policy, variant=problem.variant, params=problem.params, seed=self.seed,
+            lost=self.lost,
             storage=SQLiteStorage(self.storage, self.durability),
         )  # fmt: skip
         if study.problem.variant != problem.variant:
@@ -127,7 +130,9 @@ def read_study_file(path: str | os.PathLike[str]) -> StudyFile:
         raise InputError(
             f"{path} was refused: there is no such file; `bestk init` writes one to start from"
         ) from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except RecursionError:
+        raise InputError(f"{path} was refused: it is nested too deeply") from None
+    except (OSError, ValueError) as error:  # ValueError: no UTF-8, no TOML, too many digits
         raise InputError(f"{path} was refused: {error}") from error
     try:
         return _read(path, data)
@@ -154,6 +159,7 @@ def _read(path: Path, data: dict[str, Any]) -> StudyFile:
         k=study["k"],
         problem=_problem(study, len(values)),
         seed=study.get("seed"),
+        lost=study.get("lost"),
         pull=CommandPull(template, values, folder, pull.get("json_field"), pull.get("timeout")),
         retries=pull.get("retries", 0),
         parallel=pull.get("parallel", 1),
@@ -173,7 +179,7 @@ def _section(data: dict[str, Any], name: str) -> dict[str, Any]:
             raise UnknownName(f"key of [{name}]", key, KEYS[name])
         what, test = KEYS[name][key]
         if not test(value):
-            raise InputError(f"{key} = {value!r} of [{name}] was refused: it must be {what}")
+            raise InputError(f"{key} = {shown(value)} of [{name}] was refused: it must be {what}")
     return section
 
 
@@ -205,7 +211,9 @@ def _arms(entries: object) -> dict[str, dict[str, str]]:
     for number, entry in enumerate(entries, 1):
         label = entry.get("name")
         if not _is_text(label):
-            raise InputError(f"arm {number} was refused: its name must be a text, not {label!r}")
+            raise InputError(
+                f"arm {number} was refused: its name must be a text, not {shown(label)}"
+            )
         if label in arms:
             raise InputError(f"arm {label!r} was refused: it is listed twice")
         arms[label] = dict(_parameters(label, entry.items()))
@@ -220,6 +228,6 @@ def _parameters(label: str, entries: Iterable[tuple[str, object]]) -> Iterable[t
             yield key, str(value)
         else:
             raise InputError(
-                f"{key} = {value!r} of arm {label!r} was refused: a parameter is a text, a number,"
-                " true or false"
+                f"{key} = {shown(value)} of arm {label!r} was refused: a parameter is a text, a"
+                " number, true or false"
             )
