@@ -45,10 +45,10 @@ def _table(report: Report) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("check", "holds", "detail", title=Text(f"study {report.study}"))
-    for found in report.checks:
-        word = Text("yes") if found.holds else Text("NO", style="bold red")
-        table.add_row(found.name, word, Text(found.detail))
+    table = Table("check", "required", "found", "holds", title=Text(f"study {report.study}"))
+    for check in report.checks:
+        word = Text("yes") if check.holds else Text("NO", style="bold red")
+        table.add_row(check.name, Text(check.required), Text(check.found), word)
     return table
 
 

@@ -1,7 +1,8 @@
 """Evidence and the bounds it gives, restated from docs/evidence.md for all arms at once.
 
 side = +1 is evidence against "mean <= c", side = -1 against "mean >= c". Formulas are written as in
-the document, with scipy's special functions, and inverted by halving an interval.
+the document, with scipy's special functions, and inverted by halving an interval. Sums and every c
+are counted from an origin near the rewards: evidence does not care where zero is, doubles do.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class Normal(Evidence):
 
     def log_e(self, side: int, c: float | Floats, arms: Ints) -> Floats:
         """log of the weighted mean over n0 and its density."""
-        return self._mixed(side * (self.s[arms] - self.t[arms] * c), self.t[arms])
+        return self._mixed(side * self.t[arms] * (self.means[arms] - c), self.t[arms])
 
     def _mixed(self, excess: Floats, t: Floats) -> Floats:
         terms = []
@@ -123,16 +124,14 @@ def _log_rayleigh(z: Floats) -> Floats:
 
 
 class Beta(Evidence):
-    """The Beta(1/2, 1/2) mixture of zeros and ones (mirrored: of -1 and 0)."""
+    """The Beta(1/2, 1/2) mixture of zeros and ones (mirrored: of -1 and 0, counted from -1)."""
 
-    def __init__(self, t: Floats, s: Floats, low: float) -> None:
-        super().__init__(t, s)
-        self.low, self.high = low, low + 1.0
+    low, high = 0.0, 1.0
 
     def log_e(self, side: int, c: float | Floats, arms: Ints) -> Floats:
         """log B(1/2+S, 1/2+f) - log pi - S log c - f log(1-c), flat beyond the mean."""
-        t, s = self.t[arms], self.s[arms] - self.t[arms] * self.low
-        c = np.clip(np.asarray(c) - self.low, 0.0, 1.0)
+        t, s = self.t[arms], self.s[arms]
+        c = np.clip(np.asarray(c), 0.0, 1.0)
         c = np.minimum(c, s / t) if side > 0 else np.maximum(c, s / t)
         f = t - s
         with np.errstate(divide="ignore"):

@@ -7,7 +7,6 @@ id. What is said of an arm that is not in the study does not count.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from bestk.study.verification import log
 from bestk.study.verification.log import Row
+from bestk.study.verification.reading import strict_json
 
 
 class History:
@@ -23,7 +23,7 @@ class History:
     def __init__(self, first: Row) -> None:
         if first[0] != log.CREATED:
             raise ValueError("the log does not begin with a specification")
-        self.specification: dict[str, Any] = json.loads(first[4])
+        self.specification: dict[str, Any] = strict_json(first[4])
         self.labels: list[Any] = list(self.specification["arms"])
         self.closed = self.specification.get("max_arms") is None
         self.k = self.specification["problem"]["decision"].get("k", 0)
@@ -94,7 +94,7 @@ class History:
                 self.present.remove(arm)
                 self.changes += 1
         elif arm not in self._rows and 0 <= arm <= len(self.labels):
-            label = json.loads(data)
+            label = strict_json(data)
             if arm < len(self.labels):
                 if label != self.labels[arm]:
                     return

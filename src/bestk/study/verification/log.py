@@ -1,4 +1,8 @@
-"""A reader of a study's log of its own: plain SQL, and the file is never written to."""
+"""A reader of a study's log of its own: plain SQL, and the file is never written to.
+
+It reads plain tables only. A view or a virtual table in place of one, or a computed column, could
+show other events each time it is asked.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from json.encoder import encode_basestring_ascii as quote
 from pathlib import Path
+from typing import Any
 
 from bestk.errors import InputError, StorageError
 
@@ -16,6 +21,8 @@ VERSION = 1  # of the tables that are understood here
 CHUNK = 20_000  # rows fetched at a time
 
 Row = tuple[int, str, int, float, str, float]  # kind, key, arm, reward, data, at
+TYPES = (int, str, int, float, str, float)
+COLUMNS = ("seq", "kind", "key", "arm", "reward", "data", "at")
 
 CREATED, ASKED, TOLD, FORGOTTEN, EXPIRED, FAILED, OBSERVED, ADDED, WITHDRAWN, STOPPED = range(10)
 
@@ -27,6 +34,13 @@ def line(row: Row) -> bytes:
     """
     kind, key, arm, reward, data, at = row
     return f"[{kind},{quote(key)},{arm},{reward!r},{quote(data)},{at!r}]\n".encode("ascii")
+
+
+def _event(number: int, values: tuple[Any, ...]) -> Row:
+    """The columns of an event; SQLite lets any column hold a value of any type."""
+    if tuple(map(type, values)) != TYPES:
+        raise ValueError(f"event {number} of the log holds values of other types than an event has")
+    return values
 
 
 class LogFile:
@@ -66,8 +80,32 @@ class LogFile:
                 f"{self.path} was refused: it was written by a newer bestk (format {version}, this"
                 f" one reads {VERSION})"
             )
-        rows = self._connection.execute("SELECT name, id FROM studies ORDER BY id")
+        self._check_schema()
+        self._check_table("studies", ("id", "name"))
+        rows = self._connection.execute("SELECT name, id FROM studies ORDER BY id").fetchall()
+        if len({name for name, _ in rows}) < len(rows):
+            raise InputError(f"{self.path} was refused: it names a study twice")
         return {str(name): int(number) for name, number in rows}
+
+    def _check_schema(self) -> None:
+        """Refuse what bestk never makes; views and virtual tables have no pages of their own."""
+        kinds = "SELECT type, name FROM sqlite_master WHERE type IN ('view', 'trigger')"
+        virtual = "SELECT 'virtual table', name FROM sqlite_master WHERE type = 'table'"
+        query = f"{kinds} UNION ALL {virtual} AND rootpage = 0"
+        for kind, name in self._connection.execute(query):
+            raise InputError(f"{self.path} was refused: it holds the {kind} {name!r}")
+
+    def _check_table(self, table: str, columns: tuple[str, ...]) -> None:
+        """Refuse a table without these columns, plain ones, the first of them its key."""
+        query = "SELECT name, pk, hidden FROM pragma_table_xinfo(?)"
+        found = {
+            name: (pk, hidden) for name, pk, hidden in self._connection.execute(query, (table,))
+        }
+        if any(found.get(name) != (int(name == columns[0]), 0) for name in columns):
+            raise InputError(
+                f"{self.path} was refused: its table {table} has not the plain columns"
+                f" {', '.join(columns)}"
+            )
 
     def _number(self, query: str) -> int:
         return int(self._connection.execute(query).fetchone()[0])
@@ -87,15 +125,17 @@ class LogFile:
         except sqlite3.Error as error:
             raise self._unreadable(error) from error
 
-    def rows(self, study: str, many: int) -> Iterator[Row]:
-        """The first so many events of a study, in order."""
-        table = self._tables[study]
-        query = f"SELECT kind, key, arm, reward, data, at FROM log_{table} ORDER BY seq LIMIT ?"
+    def rows(self, study: str, many: int) -> Iterator[tuple[int, Row]]:
+        """The first so many events of a study, in order, each with its number in the file."""
+        table = f"log_{self._tables[study]}"
+        query = f"SELECT {', '.join(COLUMNS)} FROM {table} ORDER BY seq LIMIT ?"
         try:
+            self._check_table(table, COLUMNS)
             with closing(self._connection.cursor()) as cursor:
                 cursor.execute(query, (many,))
                 while chunk := cursor.fetchmany(CHUNK):
-                    yield from chunk
+                    for number, *values in chunk:
+                        yield number, _event(number, tuple(values))
         except sqlite3.Error as error:
             raise self._unreadable(error) from error
 
