@@ -12,8 +12,6 @@ import bestk
 import drawn
 import feasible
 from bestk.kernels import rng, step
-from bestk.policies import CATALOGUE
-from bestk.problem import Problem
 from bestk.storage import MemoryStorage
 from bestk.storage import events as ev
 from bestk.storage.events import Event
@@ -163,61 +161,6 @@ def test_a_log_of_anything_says_what_the_study_says(seed):
             ("forgotten", "expired", "dropped")), strict=True)]  # fmt: skip
     assert lost == fold.given_up
     assert sum(history.open) == len(fold.open)
-
-
-# --- levels and theorems --------------------------------------------------------------------------
-
-
-def test_levels_and_theorems_are_those_of_the_catalogue():
-    tried = 0
-    settings = [{}, {"bound": "evidence"}, {"levels": "uniform"}, {"levels": "split"},
-                {"independent": False}, {"independent": "false"}, {"weights": "0.5,0.25,0.25"},
-                {"eps": 0.1}]  # fmt: skip
-    decisions = [bestk.TopK(2, 1), bestk.TopK(10, 3), bestk.TopK(101, 50), bestk.TopK(30, 29),
-                 bestk.PartitionMatroid(list("aabbb"), {"a": 1, "b": 2}),
-                 bestk.SpanningTree([(0, 1), (1, 2), (2, 0), (2, 3), (3, 0)]),
-                 bestk.ExplicitSets([[0], [1, 2]])]  # fmt: skip
-    for decision in decisions:
-        restated = classes.read_decision(decision.to_dict(), decision.n_arms)
-        for policy in CATALOGUE:
-            for params in settings:
-                for max_arms in (None, 120):
-                    try:
-                        problem = Problem(decision, policy=policy, params=params, epsilon=0.1)
-                        configured = problem.configure(0, max_arms)
-                    except bestk.InputError:
-                        continue
-                    claim = read_claim(problem.to_dict(), max_arms, restated)
-                    spec = configured.spec
-                    assert (claim.nu, claim.theorem) == (configured.guarantee, configured.theorem)
-                    assert claim.epsilon == spec.epsilon
-                    if claim.levels is not None:
-                        both = math.exp(spec.log_both) if spec.log_both > -math.inf else 0.0
-                        expected = (spec.level_high, spec.level_low, both)
-                        found = (claim.lower, claim.upper, claim.product)
-                        assert found == pytest.approx(expected, rel=1e-12)
-                    tried += 1
-    assert tried > 150
-
-
-@pytest.mark.parametrize(
-    ("change", "why"),
-    [
-        ({"policy": "lil-ucb"}, "policy lil-ucb"),
-        ({"policy": "lil-lucb", "variant": "heuristic"}, "heuristic"),
-        ({"delta": 1.5}, "delta"),
-        ({"epsilon": -1.0}, "epsilon"),
-        ({"rewards": {"family": "cauchy"}}, "cauchy"),
-        ({"rewards": {"family": "gaussian", "sigma": 0.0}}, "sigma"),
-        ({"policy": "lil-lucb", "params": {"eps": 1.5}}, "eps"),
-        ({"params": {"weights": [0.5, 0.5, 0.5]}}, "weights"),
-        ({"params": {"weights": [0.3, 0.3, 0.4], "independent": False}}, "dependent"),
-    ],
-)
-def test_what_no_theorem_covers_is_an_error(change, why):
-    problem = {**Problem(bestk.TopK(5, 2)).to_dict(), **change}
-    with pytest.raises(ValueError, match=why):
-        read_claim(problem, None, classes.TopK(5, 2))
 
 
 # --- the hybrid stop ------------------------------------------------------------------------------
