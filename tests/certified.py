@@ -112,9 +112,9 @@ def begin(path, case, **more):
     what = {"arms": [f"arm {i}" for i in range(6)], "k": 2, "epsilon": 0.3}
     if kind is not None:
         what = {"decision": CLASSES[kind], "epsilon": 1.0}  # of the total
-    settings = {"delta": 0.1, "seed": 4, **more}
+    settings = {**what, "delta": 0.1, "seed": 4, **more}
     return Study("s", storage=path, policy=policy, rewards=REWARDS[family], params=params,
-                 maximize=maximize, **what, **settings)  # fmt: skip
+                 maximize=maximize, **settings)  # fmt: skip
 
 
 def failed(certificate, path):

@@ -7,7 +7,6 @@ import sqlite3
 import numpy as np
 import pytest
 
-from bestk.errors import InputError
 from bestk.storage import SQLiteStorage
 from bestk.storage import events as ev
 from bestk.study import Study
@@ -391,35 +390,3 @@ def test_there_is_nothing_to_certify_before_the_stop_or_for_a_heuristic(tmp_path
     assert other.is_stopped
     with pytest.raises(NothingToCertifyError, match="nothing is proved of lil-lucb"):
         make_certificate(tmp_path / "other.db")
-
-
-def test_what_is_no_certificate_is_refused(simple):
-    _, path, certificate = simple
-    for name in certificate:
-        other = {key: value for key, value in certificate.items() if key != name}
-        with pytest.raises(InputError, match="certificate"):
-            verify(other, path)
-    with pytest.raises(InputError, match="newer bestk"):
-        verify({**certificate, "format": 2}, path)
-    with pytest.raises(InputError, match="no certificate"):
-        verify({**certificate, "surprise": 1}, path)
-
-
-def test_a_file_that_is_no_study_is_refused(simple, tmp_path):
-    _, path, certificate = simple
-    whole = copied(path, tmp_path)
-    with open(whole, "rb") as file:
-        data = file.read()
-    half = tmp_path / "half.db"
-    half.write_bytes(data[: len(data) // 2])
-    text = tmp_path / "text.db"
-    text.write_text("no database at all, but quite a long text " * 10)
-    other = tmp_path / "other.db"
-    connection = sqlite3.connect(other)
-    connection.execute("CREATE TABLE t (x)")
-    connection.close()
-    for file in (half, text, other, tmp_path / "nowhere.db"):
-        with pytest.raises(InputError, match="was refused"):
-            verify(certificate, file)
-    edit(whole, "UPDATE log_1 SET data = 'no JSON' WHERE kind = 0")
-    assert "recomputation" in failed(certificate, whole)
