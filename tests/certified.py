@@ -91,7 +91,7 @@ def draw(dice, family, mean):
     return float(2 * dice.beta(4 * mean, 4 - 4 * mean) - 1)
 
 
-def drive(study, family, dice, until=None):
+def drive(study, family, dice, until=None, offset=0.0):
     """Three pulls at a time, some of which are lost, until the rule stops."""
     means = dict(zip(study.arms, np.resize(MEANS, len(study.arms)), strict=True))
     while pulls := study.ask(3):
@@ -102,7 +102,7 @@ def drive(study, family, dice, until=None):
             if fate < 0.02:
                 study.forget(pull)
             else:
-                study.tell(pull, draw(dice, family, means[pull.arm]))
+                study.tell(pull, offset + draw(dice, family, means[pull.arm]))
         if until is not None and study.samples >= until:
             break
 
@@ -112,9 +112,8 @@ def begin(path, case, **more):
     what = {"arms": [f"arm {i}" for i in range(6)], "k": 2, "epsilon": 0.3}
     if kind is not None:
         what = {"decision": CLASSES[kind], "epsilon": 1.0}  # of the total
-    settings = {**what, "delta": 0.1, "seed": 4, **more}
-    return Study("s", storage=path, policy=policy, rewards=REWARDS[family], params=params,
-                 maximize=maximize, **settings)  # fmt: skip
+    settings = {**what, "rewards": REWARDS[family], "delta": 0.1, "seed": 4, **more}
+    return Study("s", storage=path, policy=policy, params=params, maximize=maximize, **settings)
 
 
 def failed(certificate, path):
