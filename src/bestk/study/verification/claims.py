@@ -205,6 +205,33 @@ def _theorem(rule: str, product: float, is_open: bool) -> str:
 # --- the claim ------------------------------------------------------------------------------------
 
 
+class _Levels(NamedTuple):
+    """Of lower and of upper bounds, and what the product of both sides' evidence counts for."""
+
+    lower: float = math.nan
+    upper: float = math.nan
+    product: float = 0.0
+
+
+def _hybrid_levels(rule: str, nu: float, n: int, k: int, params: Mapping[str, Any]) -> _Levels:
+    """Theorems 1 and 3 of docs/e-lucb.md; Theorem 4 where totals are compared."""
+    if rule == LEAD:
+        _require("weights" not in params, "weights of a hybrid stop without a matroid")
+        return _Levels(nu / n, nu / n)
+    w1, w2, w3 = _weights(params, n, k)
+    return _Levels(nu * w2 / (n - k), nu * w1 / k, nu * w3 / (k * (n - k)))
+
+
+def _open_levels(
+    bounds: str, nu: float, n: int, k: int, max_arms: int, params: Mapping[str, Any]
+) -> _Levels:
+    """Theorem 5 of docs/e-lucb.md."""
+    _require(bounds == EVIDENCE and k > 0, "an open study of this kind")
+    _require("weights" not in params, "weights of a hybrid stop in an open study")
+    _require(type(max_arms) is int and max_arms >= n, f"{n} arms in a study of {max_arms}")
+    return _Levels(nu / (2 * max_arms), nu / (2 * max_arms))
+
+
 def read_claim(problem: Mapping[str, Any], max_arms: int | None, decision: Decision) -> Claim:
     """What the problem's policy claims when it stops, with the arms that there are."""
     _require(problem.keys() == PROBLEM, "a problem with other settings than are known")
@@ -212,41 +239,32 @@ def read_claim(problem: Mapping[str, Any], max_arms: int | None, decision: Decis
     _require(name in POLICIES, f"nothing is proved of the policy {name}")
     rule, bounds, how, theorem, _ = POLICIES[name]
     params = _settings(POLICIES[name], problem)
-    _require(decision.k > 0 or rule == LEAD, f"{name} answers with the K best only")
-    nu, slack = float(problem["delta"]), float(problem["epsilon"])
+    nu, slack, maximize = float(problem["delta"]), float(problem["epsilon"]), problem["maximize"]
     _require(0.0 < nu < 1.0, f"delta = {nu}")
     _require(0.0 <= slack < math.inf, f"epsilon = {slack}")
-    maximize = problem["maximize"]
     _require(maximize in (True, False), f"maximize = {maximize}")
     _require(not (maximize and decision.ceiling == 0.0), "costs that are maximised")
+    _require(decision.k > 0 or rule == LEAD, f"{name} answers with the K best only")
     bounds = EVIDENCE if params.get("bound") == EVIDENCE else bounds
     how = params.get("levels", how)
     n, k = decision.n_arms, decision.k
-    eps, lower, upper, product = 0.0, math.nan, math.nan, 0.0
+    eps, levels = 0.0, _Levels()
     if max_arms is not None:
-        _require(bounds == EVIDENCE and decision.k > 0, "an open study of this kind")
-        _require(params.get("weights") is None, "weights of a hybrid stop in an open study")
-        _require(type(max_arms) is int and max_arms >= n, f"{n} arms in a study of {max_arms}")
-        lower = upper = nu / (2 * max_arms)
+        levels = _open_levels(bounds, nu, n, k, max_arms, params)
     elif how == HYBRID:
         if name == "e-clucb" and decision.rank:
             rule, k = EXCHANGE, decision.rank
             slack /= min(k, n - k)  # of the total, over so many exchanges
-        if rule == LEAD:
-            _require(params.get("weights") is None, "weights of a hybrid stop without a matroid")
-            lower = upper = nu / n
-        else:
-            w1, w2, w3 = _weights(params, n, k)
-            lower, upper, product = nu * w2 / (n - k), nu * w1 / k, nu * w3 / (k * (n - k))
+        levels = _hybrid_levels(rule, nu, n, k, params)
     elif bounds == EVIDENCE:
-        lower, upper = nu / n, nu / n
+        levels = _Levels(nu / n, nu / n)
         if how == SPLIT:
-            lower, upper = nu / (2 * (n - k)), nu / (2 * k)
+            levels = _Levels(nu / (2 * (n - k)), nu / (2 * k))
     elif bounds == LIL:
         eps = float(params.get("eps", FAITHFUL_EPS))
-        lower, upper = _lil_levels(how, nu, n, k, eps)
+        levels = _Levels(*_lil_levels(how, nu, n, k, eps))
     if bounds == EVIDENCE:
-        theorem = _theorem(rule, product, max_arms is not None)
+        theorem = _theorem(rule, levels.product, max_arms is not None)
     most = n if max_arms is None else max_arms
     sigma, scale = _scales(problem["rewards"])
     return Claim(
@@ -259,8 +277,6 @@ def read_claim(problem: Mapping[str, Any], max_arms: int | None, decision: Decis
         scale=scale,
         sign=1.0 if maximize else -1.0,
         eps=eps,
-        lower=lower,
-        upper=upper,
-        product=product,
         balanced=k == 0 or BALANCE * min(k, most - k) >= max(k, most - k),
+        **levels._asdict(),
     )

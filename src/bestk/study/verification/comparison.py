@@ -158,22 +158,42 @@ def check_stop(
         claim.scale,
     )
     best = is_best(claim, decision, arms, chosen)
-    found = "it is" if best else "another answer has better means"
+    found = "none has" if best else "one has"
     report.add("best in the data", best, "no other answer has better means", found)
     verdict = judge(claim, decision, arms, chosen)
     report.add("stopping rule", verdict.holds, verdict.required, verdict.found)
-    given = certificate["stop"]
-    report.add(
-        "stopping statistic",
-        _same_stop(given, verdict, claim, room := _room(verdict, statistics, arms))
-        and _same_pair(given, verdict, claim, arms, chosen, history, room),
-        f"as recomputed: {_shown(verdict.how, verdict.statistic, claim.epsilon)}",
-        _shown(given["rule"], given["statistic"], given["epsilon"]),
-    )
+    given, room = certificate["stop"], _room(verdict, statistics, arms)
+    same = _same_stop(given, verdict, claim, room)
+    same = same and _same_pair(given, verdict, claim, arms, chosen, history, room)
+    own = _recomputed(verdict, statistics, rows)
+    digits = 6 if same else 17  # as few as can be read, or all there are
+    required = f"as recomputed: {_shown(own, digits)}"
+    report.add("stopping statistic", same, required, _shown(given, digits))
 
 
-def _shown(how: str, statistic: float, epsilon: float) -> str:
-    return f"stopped by {how}, statistic {statistic:.6g}, epsilon {epsilon:g}"
+def _recomputed(
+    verdict: Verdict, statistics: Statistics, rows: NDArray[np.int64]
+) -> dict[str, Any]:
+    """The stop as a certificate has it."""
+    stop = {
+        "rule": verdict.how,
+        "statistic": verdict.statistic,
+        "epsilon": statistics.claim.epsilon,
+    }
+    ends = (statistics.lower, statistics.upper)
+    for name, row, end in zip(("weakest", "rival"), verdict.pair or (), ends, strict=False):
+        label = statistics.history.labels[rows[row]]
+        stop[name] = {"label": label, "bound": statistics.told(float(end[rows[row]]))}
+    return stop
+
+
+def _shown(stop: Mapping[str, Any], digits: int) -> str:
+    words = [f"stopped by {stop['rule']}"]
+    words += [f"{name} {stop[name]:.{digits}g}" for name in ("statistic", "epsilon")]
+    for name in ("weakest", "rival"):
+        if stop.get(name) is not None:
+            words.append(f"{name} {stop[name]['label']} at {stop[name]['bound']:.{digits}g}")
+    return ", ".join(words)
 
 
 def _room(verdict: Verdict, statistics: Statistics, arms: Present) -> float:

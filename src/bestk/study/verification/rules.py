@@ -128,9 +128,10 @@ def _pairs(claim: Claim, decision: Decision, arms: Present, answer: Bools) -> Ve
         return replace(verdict, pair=pair)
     required = f"{verdict.required}, or evidence of both sides together at least 1/delta"
     if verdict.holds:
-        return replace(verdict, required=required, found=f"gap {worst:.6g}", pair=pair)
+        return replace(verdict, required=required, found=f"a gap of {worst:.6g}", pair=pair)
     holds, found = _all_certified(claim, arms, doubtful)
-    return Verdict(holds, "evidence", worst, required, f"{found}; gap {worst:.6g}", pair)
+    found += f" (the gap of bounds is {worst:.6g})"
+    return Verdict(holds, "evidence", worst, required, found, pair)
 
 
 def _all_certified(
@@ -142,8 +143,8 @@ def _all_certified(
         least = min(least, found)
         if not holds:
             where = claim.sign * (arms.origin + at)
-            return False, f"evidence of both sides falls short of 1/delta at {where:.6g}"
-    return True, f"evidence of both sides at least {math.exp(least):.4g}/delta"
+            return False, f"less evidence than 1/delta at {where:.6g}"
+    return True, f"evidence of at least {math.exp(least):.4g}/delta"
 
 
 def certified(
