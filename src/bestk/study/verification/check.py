@@ -62,26 +62,26 @@ class _Followed:
         self.history: History | None = None
         self.last: Row | None = None
         self.later: set[int] = set()  # kinds of events between the decision and the stop
-        self.gap: int | None = None  # the first event whose number is not its place
         self.nonsense: Exception | None = None  # the hash of such a log is reported still
 
-    def take(self, number: int, row: Row) -> None:
-        """One more event, and the number it has in the file."""
-        self.seen += 1
-        self.digest.update(line(row))
-        self.last = row
-        if number != self.seen and self.gap is None:
-            self.gap = self.seen
-        if self.seen > self.decided:
-            self.later.add(row[0])
-        elif self.nonsense is None:
+    def take(self, rows: list[Row]) -> None:
+        """More events."""
+        self.digest.update(b"".join(map(line, rows)))
+        self.last = rows[-1]
+        before = max(0, self.decided - self.seen)
+        self.later |= {row[0] for row in rows[before:]}
+        self.seen += len(rows)
+        if self.nonsense is None:
             try:
-                if self.history is None:
-                    self.history = History(row)
-                else:
-                    self.history.apply(row)
+                self._apply(rows[:before])
             except NONSENSE as error:
                 self.nonsense = error
+
+    def _apply(self, rows: list[Row]) -> None:
+        if self.history is None and rows:
+            self.history, rows = History(rows[0]), rows[1:]
+        for row in rows:
+            self.history.apply(row)  # type: ignore[union-attr]  # there is one if there are rows
 
     def why_no_stop(self) -> str:
         """What is wrong with the last event as the stop of this study; nothing: an empty text."""
@@ -104,15 +104,18 @@ def _follow(
         f"the certificate covers {events}, decided after {decided}",
     ):
         return None
-    followed = _Followed(decided)
-    for number, row in file.rows(name, events):
-        followed.take(number, row)
+    first, last = file.span(name, events)
     report.add(
         "numbers of events",
-        followed.gap is None,
+        (first, last) == (1, events),
         f"1 to {events} without a gap",
-        f"event {followed.gap} has another number" if followed.gap else "no gap",
+        f"{first} to {last}",
     )
+    if (odd := file.odd(name, events)) is not None:
+        raise ValueError(f"event {odd} of the log holds a value of another type than it has")
+    followed = _Followed(decided)
+    for rows in file.events(name, events):
+        followed.take(rows)
     own, given = followed.digest.hexdigest(), claimed["sha256"]
     report.add("hash of the log", own == given, f"SHA-256 {own[:16]}...", f"{given[:16]}...")
     if followed.nonsense is not None:

@@ -21,8 +21,15 @@ VERSION = 1  # of the tables that are understood here
 CHUNK = 20_000  # rows fetched at a time
 
 Row = tuple[int, str, int, float, str, float]  # kind, key, arm, reward, data, at
-TYPES = (int, str, int, float, str, float)
-COLUMNS = ("seq", "kind", "key", "arm", "reward", "data", "at")
+COLUMNS = {
+    "seq": "integer",
+    "kind": "integer",
+    "key": "text",
+    "arm": "integer",
+    "reward": "real",
+    "data": "text",
+    "at": "real",
+}
 
 CREATED, ASKED, TOLD, FORGOTTEN, EXPIRED, FAILED, OBSERVED, ADDED, WITHDRAWN, STOPPED = range(10)
 
@@ -36,13 +43,6 @@ def line(row: Row) -> bytes:
     return f"[{kind},{quote(key)},{arm},{reward!r},{quote(data)},{at!r}]\n".encode("ascii")
 
 
-def _event(number: int, values: tuple[Any, ...]) -> Row:
-    """The columns of an event; SQLite lets any column hold a value of any type."""
-    if tuple(map(type, values)) != TYPES:
-        raise ValueError(f"event {number} of the log holds values of other types than an event has")
-    return values
-
-
 class LogFile:
     """The logs in one SQLite file, opened read-only."""
 
@@ -52,7 +52,12 @@ class LogFile:
             raise InputError(f"{path} was refused: there is no such file")
         try:
             self._connection = self._connect()
-            self._tables = self._read_tables()
+            try:
+                self._connection.execute("BEGIN")  # all that is read is of one moment
+                self._tables = self._read_tables()
+            except BaseException:
+                self.close()
+                raise
         except sqlite3.Error as error:
             raise self._unreadable(error) from error
 
@@ -120,22 +125,39 @@ class LogFile:
 
     def count(self, study: str) -> int:
         """How many events a study has."""
-        try:
-            return self._number(f"SELECT count(*) FROM log_{self._tables[study]}")
-        except sqlite3.Error as error:
-            raise self._unreadable(error) from error
+        ((many,),) = self._rows(f"SELECT count(*) FROM log_{self._tables[study]}")
+        return int(many)
 
-    def rows(self, study: str, many: int) -> Iterator[tuple[int, Row]]:
-        """The first so many events of a study, in order, each with its number in the file."""
+    def span(self, study: str, many: int) -> tuple[int, int]:
+        """The numbers of the first and the last of the first so many events."""
+        first = f"SELECT seq FROM log_{self._tables[study]} ORDER BY seq LIMIT {int(many)}"
+        ((lowest, highest),) = self._rows(f"SELECT min(seq), max(seq) FROM ({first})")
+        return lowest, highest
+
+    def odd(self, study: str, many: int) -> int | None:
+        """The first event with a value of a wrong type: SQLite lets any column hold any."""
         table = f"log_{self._tables[study]}"
-        query = f"SELECT {', '.join(COLUMNS)} FROM {table} ORDER BY seq LIMIT ?"
+        self._check_table(table, tuple(COLUMNS))
+        wrong = " OR ".join(f"typeof({name}) <> '{kind}'" for name, kind in COLUMNS.items())
+        first = f"SELECT * FROM {table} ORDER BY seq LIMIT {int(many)}"
+        found = self._rows(f"SELECT seq FROM ({first}) WHERE {wrong} LIMIT 1")
+        return found[0][0] if found else None
+
+    def events(self, study: str, many: int) -> Iterator[list[Row]]:
+        """The first so many events of a study, in order, in pieces."""
+        columns = ", ".join(list(COLUMNS)[1:])
+        query = f"SELECT {columns} FROM log_{self._tables[study]} ORDER BY seq LIMIT ?"
         try:
-            self._check_table(table, COLUMNS)
             with closing(self._connection.cursor()) as cursor:
                 cursor.execute(query, (many,))
                 while chunk := cursor.fetchmany(CHUNK):
-                    for number, *values in chunk:
-                        yield number, _event(number, tuple(values))
+                    yield chunk
+        except sqlite3.Error as error:
+            raise self._unreadable(error) from error
+
+    def _rows(self, query: str) -> list[Any]:
+        try:
+            return self._connection.execute(query).fetchall()
         except sqlite3.Error as error:
             raise self._unreadable(error) from error
 

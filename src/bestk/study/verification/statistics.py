@@ -52,8 +52,10 @@ class Statistics:
         self.seen_sums = _sums(arms, seen, self.n, self.origin)
         with np.errstate(invalid="ignore"):
             self.means: Floats = self.seen_sums / self.counts
-            whole = _sums(arms, seen, self.n)
-            self.drifts = np.abs(_added(arms, seen, self.n) - whole) / self.counts
+            self.drifts = self.sum_drifts / self.counts
+            if grid is not None:
+                whole = _sums(arms, seen, self.n)
+                self.drifts = np.abs(_added(arms, seen, self.n) - whole) / self.counts
         self.evidence = self._evidence(grid) if claim.bounds == EVIDENCE else None
         self.lower, self.upper = self._bounds()
 
