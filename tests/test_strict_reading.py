@@ -261,6 +261,10 @@ def test_events_hold_values_of_their_types(stopped, tmp_path, column, value):
         ('"maximize": true', '"maximize": true, "maximize": true'),
         ('"epsilon": 0.3', '"epsilon": NaN'),
         ('"delta": 0.1', '"delta": 1e999'),
+        ('{"format": 1', '{"format": 7'),
+        ('{"format": 1', '{"format": true'),
+        ('{"format": 1', '{"more": 0, "format": 1'),
+        ('"lease": null, ', ""),
     ],
 )
 def test_the_specification_in_the_log_is_read_strictly(stopped, tmp_path, old, new):

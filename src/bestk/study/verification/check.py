@@ -15,7 +15,7 @@ from bestk.study.verification.history import History
 from bestk.study.verification.log import LogFile, Row, line
 from bestk.study.verification.reading import check_shape, strict_json
 from bestk.study.verification.report import Report
-from bestk.study.verification.schema import same
+from bestk.study.verification.schema import SPECIFICATIONS, same
 from bestk.study.verification.statistics import Statistics
 
 # What following a log that was tampered with may run into.
@@ -135,6 +135,9 @@ def _compare(certificate: Mapping[str, Any], followed: _Followed, report: Report
     if history is None or stop is None:
         raise ValueError("the log is empty")
     begun = history.specification
+    known = SPECIFICATIONS.get(begun["format"]) if type(begun["format"]) is int else None
+    if known != begun.keys() | {"max_arms"}:  # which the oldest studies do not have
+        raise ValueError("the study was begun with settings that are not known here")
     problem, max_arms = begun["problem"], begun.get("max_arms")
     own = {"problem": problem, "seed": begun["seed"], "max_arms": max_arms}
     wrong = [name for name, value in own.items() if not same(certificate[name], value)]

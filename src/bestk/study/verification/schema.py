@@ -116,6 +116,11 @@ FORMAT_1: Mapping[str, Shape] = {
 }
 FORMATS: Mapping[int, Mapping[str, Shape]] = {1: FORMAT_1}
 
+# The fields of a study's specification, by its own format: another one may mean something else.
+SPECIFICATIONS: Mapping[int, set[str]] = {
+    1: {"format", "arms", "problem", "seed", "lease", "max_arms"},
+}
+
 # What the guarantee needs of pulls that brought nothing; a certificate that says less is refused.
 WARNINGS: Mapping[int, str] = {
     1: "Pulls that failed, were given up, expired or were still open when the rule stopped brought"
