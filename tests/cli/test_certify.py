@@ -101,6 +101,19 @@ def test_verify_says_no(files, tmp_path):
     assert [check["name"] for check in report["checks"] if not check["holds"]] == ["answer"]
 
 
+def test_what_a_certificate_says_does_not_steer_the_terminal(files, tmp_path):
+    path, certificate, _ = files
+    data = json.loads(certificate.read_text())
+    data["theorem"] = "\x1b[2J\ud800 Theorem 1"
+    data["answer"] = ["\x07"]
+    forged = tmp_path / "forged.json"
+    forged.write_text(json.dumps(data))
+    done = bestk("verify", str(forged), str(path))
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "\\x1b[2J\\ud800 Theorem 1" in done.stdout
+    assert all(c.isprintable() or c == "\n" for c in done.stdout)
+
+
 def test_verify_says_no_to_a_changed_observation(files, tmp_path):
     path, certificate, _ = files
     copy = tmp_path / "copy.db"

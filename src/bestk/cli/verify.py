@@ -45,7 +45,10 @@ def _table(report: Report) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("check", "required", "found", "holds", title=Text(f"study {report.study}"))
+    from bestk.study.verification.report import printable
+
+    title = Text(f"study {printable(report.study)}")
+    table = Table("check", "required", "found", "holds", title=title)
     for check in report.checks:
         word = Text("yes") if check.holds else Text("NO", style="bold red")
         table.add_row(check.name, Text(check.required), Text(check.found), word)

@@ -40,12 +40,17 @@ class Report:
 
     def add(self, name: str, holds: bool, required: str, found: str) -> bool:
         """One more check."""
-        self.checks.append(Check(name, bool(holds), required, found))
+        self.checks.append(Check(name, bool(holds), printable(required), printable(found)))
         return bool(holds)
 
     def to_dict(self) -> dict[str, Any]:
         """What `--json` prints."""
         return {"verified": self.verified, "checks": [asdict(check) for check in self.checks]}
+
+
+def printable(text: str) -> str:
+    """Without what would steer a terminal: certificates and logs are written by others."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def some(labels: list[Any]) -> str:
