@@ -1,126 +1,29 @@
 """Certificates: every stop with a guarantee is confirmed, and nothing that was changed is."""
 
 import copy
-import hashlib
 import json
-import shutil
 import sqlite3
 
 import numpy as np
 import pytest
 
-import bestk
-from bestk.errors import InputError
 from bestk.storage import SQLiteStorage
 from bestk.storage import events as ev
 from bestk.study import Study
 from bestk.study.certificate import NothingToCertifyError, _certificate, _Log, make_certificate
 from bestk.study.verification import verify
-
-MEANS = [0.1, 0.85, 0.4, 0.2, 0.9, 0.15]
-REWARDS = {
-    "gaussian": bestk.Gaussian(0.5),
-    "subgaussian": bestk.SubGaussian(0.5),
-    "bernoulli": bestk.Bernoulli(),
-    "ratings": bestk.Ratings((1, 2, 5)),
-    "bounded": bestk.Bounded(-1, 1),
-}
-EDGES = [("a", "b"), ("b", "d"), ("a", "c"), ("c", "d"), ("b", "c")]
-CLASSES = {
-    "explicit": bestk.ExplicitSets([[0, 1], [2, 3, 4], [1, 4], []], 6),
-    "partition": bestk.PartitionMatroid(list("xxyyyx"), {"x": 1, "y": 2}),
-    "tree": bestk.SpanningTree([(0, 1), (1, 2), (2, 0), (2, 3), (3, 0), (3, 1)]),
-    "matching": bestk.BipartiteMatching([(i, j) for i in range(3) for j in range(2)]),
-    "perfect": bestk.BipartiteMatching([(i, j) for i in range(2) for j in range(2)], True),
-    "path": bestk.Path(EDGES, "a", "d"),
-    "roads": bestk.Path(EDGES, "a", "d", directed=False),
-    "program": bestk.BinaryProgram([[1, 1, 1, 0, 0, 0], [0, 0, 1, 1, 1, 1]], [0, 1], [1, 2]),
-}
-BY_EVIDENCE = {"bound": "evidence"}
-
-# policy, family, class (None: the 2 best of 6), parameters, whether to maximise
-CASES = [
-    *[("e-lucb", family, None, {}, up) for family in REWARDS for up in (True, False)],
-    *[("e-lucb", family, None, {"independent": False}, True) for family in REWARDS],
-    *[("e-clucb", family, None, {}, False) for family in ("gaussian", "bounded")],
-    *[("lil-clucb", family, None, BY_EVIDENCE, True) for family in REWARDS],
-    ("e-lucb", "gaussian", None, {"weights": "0.2,0.2,0.6"}, True),
-    ("lil-rand-lucb", "gaussian", None, {}, True),
-    ("lil-rand-lucb", "ratings", None, {"levels": "uniform", "eps": 0.02}, False),
-    ("lil-rand-lucb", "bounded", None, BY_EVIDENCE, True),
-    ("lucb++", "bernoulli", None, {}, True),
-    ("lucb++", "ratings", None, BY_EVIDENCE, False),
-    ("lil-lucb", "bounded", None, {}, True),
-    ("lil-lucb", "bernoulli", None, BY_EVIDENCE, True),
-    ("uniform", "subgaussian", None, {}, True),
-    ("uniform", "gaussian", None, BY_EVIDENCE, True),
-    ("lil-clucb", "gaussian", None, {}, True),
-    ("lucb", "gaussian", None, {}, True),
-    ("lucb", "bounded", None, {}, False),
-    ("clucb", "bernoulli", None, {}, True),
-    ("ugape", "ratings", None, {}, True),
-    ("ugape", "gaussian", None, {}, False),
-    *[("e-clucb", "bounded", name, {}, name != "roads") for name in CLASSES],
-    ("e-clucb", "gaussian", "tree", {}, False),
-    ("e-clucb", "bernoulli", "partition", {"independent": False}, True),
-    ("lil-clucb", "gaussian", "matching", {}, True),
-    ("lil-clucb", "bernoulli", "tree", BY_EVIDENCE, True),
-    ("lil-clucb", "gaussian", "roads", {}, False),
-    ("clucb", "bounded", "partition", {}, True),
-    ("clucb", "gaussian", "program", {}, True),
-]
-
-ONE_OF_EACH_KIND = [
-    ("e-lucb", "gaussian", None, {}, True),
-    ("e-lucb", "bounded", None, {}, False),
-    ("lucb", "gaussian", None, {}, True),
-    ("ugape", "ratings", None, {}, True),
-    ("e-clucb", "bounded", "tree", {}, True),
-    ("clucb", "gaussian", "program", {}, True),
-]
-
-
-def name_of(case):
-    policy, family, kind, params, maximize = case
-    settings = [f"{key}={value}" for key, value in params.items()]
-    return "-".join([policy, family, kind or "top", *settings, "max" if maximize else "min"])
-
-
-def draw(dice, family, mean):
-    """A reward of that family; the larger the mean the larger on average."""
-    if family in ("gaussian", "subgaussian"):
-        return float(dice.normal(mean, 0.5))
-    if family == "bernoulli":
-        return float(dice.random() < mean)
-    if family == "ratings":
-        return float(dice.choice([1, 2, 5], p=[1 - mean, mean / 4, 3 * mean / 4]))
-    return float(2 * dice.beta(4 * mean, 4 - 4 * mean) - 1)
-
-
-def drive(study, family, dice, until=None):
-    """Three pulls at a time, some of which are lost, until the rule stops."""
-    means = dict(zip(study.arms, np.resize(MEANS, len(study.arms)), strict=True))
-    while pulls := study.ask(3):
-        for pull in pulls:
-            fate = dice.random()
-            if fate < 0.05:
-                study.fail(pull, "no luck")
-            if fate < 0.02:
-                study.forget(pull)
-            else:
-                study.tell(pull, draw(dice, family, means[pull.arm]))
-        if until is not None and study.samples >= until:
-            break
-
-
-def begin(path, case, **more):
-    policy, family, kind, params, maximize = case
-    what = {"arms": [f"arm {i}" for i in range(6)], "k": 2, "epsilon": 0.3}
-    if kind is not None:
-        what = {"decision": CLASSES[kind], "epsilon": 1.0}  # of the total
-    settings = {"delta": 0.1, "seed": 4, **more}
-    return Study("s", storage=path, policy=policy, rewards=REWARDS[family], params=params,
-                 maximize=maximize, **what, **settings)  # fmt: skip
+from certified import (
+    BY_EVIDENCE,
+    CASES,
+    ONE_OF_EACH_KIND,
+    begin,
+    copied,
+    drive,
+    edit,
+    failed,
+    name_of,
+    sha_of,
+)
 
 
 @pytest.fixture(scope="module")
@@ -156,26 +59,6 @@ def simple(made):
     return made(CASES[0])
 
 
-def failed(certificate, path):
-    """The names of the checks that do not hold."""
-    return {check.name for check in verify(certificate, path).failed}
-
-
-def copied(path, folder):
-    """The file, to do something to."""
-    with sqlite3.connect(path) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    connection.close()
-    return shutil.copy(path, folder / "copy.db")
-
-
-def edit(path, statement, *values):
-    connection = sqlite3.connect(path)
-    with connection:
-        assert connection.execute(statement, values).rowcount > 0
-    connection.close()
-
-
 # --- yes ------------------------------------------------------------------------------------------
 
 
@@ -193,18 +76,6 @@ def test_what_the_rule_proved_is_confirmed(stopped):
 
 
 # --- no -------------------------------------------------------------------------------------------
-
-
-def sha_of(path, many):
-    digest = hashlib.sha256()
-    connection = sqlite3.connect(path)
-    rows = connection.execute(
-        "SELECT kind, key, arm, reward, data, at FROM log_1 ORDER BY seq LIMIT ?", (many,)
-    )
-    for row in rows:
-        digest.update(json.dumps(row, separators=(",", ":")).encode() + b"\n")
-    connection.close()
-    return digest.hexdigest()
 
 
 def test_the_hash_is_of_json_lines(stopped):
@@ -519,35 +390,3 @@ def test_there_is_nothing_to_certify_before_the_stop_or_for_a_heuristic(tmp_path
     assert other.is_stopped
     with pytest.raises(NothingToCertifyError, match="nothing is proved of lil-lucb"):
         make_certificate(tmp_path / "other.db")
-
-
-def test_what_is_no_certificate_is_refused(simple):
-    _, path, certificate = simple
-    for name in certificate:
-        other = {key: value for key, value in certificate.items() if key != name}
-        with pytest.raises(InputError, match="certificate"):
-            verify(other, path)
-    with pytest.raises(InputError, match="newer bestk"):
-        verify({**certificate, "format": 2}, path)
-    with pytest.raises(InputError, match="no certificate"):
-        verify({**certificate, "surprise": 1}, path)
-
-
-def test_a_file_that_is_no_study_is_refused(simple, tmp_path):
-    _, path, certificate = simple
-    whole = copied(path, tmp_path)
-    with open(whole, "rb") as file:
-        data = file.read()
-    half = tmp_path / "half.db"
-    half.write_bytes(data[: len(data) // 2])
-    text = tmp_path / "text.db"
-    text.write_text("no database at all, but quite a long text " * 10)
-    other = tmp_path / "other.db"
-    connection = sqlite3.connect(other)
-    connection.execute("CREATE TABLE t (x)")
-    connection.close()
-    for file in (half, text, other, tmp_path / "nowhere.db"):
-        with pytest.raises(InputError, match="was refused"):
-            verify(certificate, file)
-    edit(whole, "UPDATE log_1 SET data = 'no JSON' WHERE kind = 0")
-    assert "recomputation" in failed(certificate, whole)

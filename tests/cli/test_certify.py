@@ -55,8 +55,34 @@ def test_verify_says_yes(files):
     assert "Yes: the certificate follows from the log" in said
     report = json.loads(good("verify", str(certificate), str(path), "--json"))
     assert report["verified"] is True
-    assert {"name", "holds", "detail"} == set(report["checks"][0])
+    assert {"name", "holds", "required", "found"} == set(report["checks"][0])
     assert all(check["holds"] for check in report["checks"])
+
+
+def test_verify_says_what_was_required_and_what_was_found(tmp_path):
+    """A stop on the evidence of both sides comes before the bounds are epsilon apart."""
+    path, certificate = tmp_path / "study.db", tmp_path / "cert.json"
+    study = Study("two", "ab", k=1, rewards=library.Gaussian(0.5), epsilon=0.05, seed=1,
+                  storage=path)  # fmt: skip
+    while pulls := study.ask():
+        study.tell(pulls[0], float(pulls[0].arm == "a"))
+    good("certify", str(path), "-o", str(certificate))
+    stop = json.loads(certificate.read_text())["stop"]
+    assert stop["rule"] == "evidence"
+    assert stop["statistic"] > stop["epsilon"]
+    report = json.loads(good("verify", str(certificate), str(path), "--json"))
+    checks = {check["name"]: check for check in report["checks"]}
+    rule, shown = checks["stopping rule"], checks["stopping statistic"]
+    assert rule["required"] == (
+        "gap of the worst pair of bounds at most 0.05, or evidence of both sides together at least"
+        " 1/delta"
+    )
+    assert rule["found"].startswith("evidence of at least 1.")
+    assert f"/delta (the gap of bounds is {stop['statistic']:.6g})" in rule["found"]
+    assert shown["required"] == f"as recomputed: {shown['found']}"
+    assert shown["found"].startswith("stopped by evidence, ")
+    said = good("verify", str(certificate), str(path))
+    assert [word in said for word in ("required", "found", "compared with")] == [True, True, False]
 
 
 def test_verify_says_no(files, tmp_path):
@@ -75,6 +101,19 @@ def test_verify_says_no(files, tmp_path):
     assert [check["name"] for check in report["checks"] if not check["holds"]] == ["answer"]
 
 
+def test_what_a_certificate_says_does_not_steer_the_terminal(files, tmp_path):
+    path, certificate, _ = files
+    data = json.loads(certificate.read_text())
+    data["theorem"] = "\x1b[2J\ud800 Theorem 1"
+    data["answer"] = ["\x07"]
+    forged = tmp_path / "forged.json"
+    forged.write_text(json.dumps(data))
+    done = bestk("verify", str(forged), str(path))
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "\\x1b[2J\\ud800 Theorem 1" in done.stdout
+    assert all(c.isprintable() or c == "\n" for c in done.stdout)
+
+
 def test_verify_says_no_to_a_changed_observation(files, tmp_path):
     path, certificate, _ = files
     copy = tmp_path / "copy.db"
@@ -90,9 +129,13 @@ def test_verify_says_no_to_a_changed_observation(files, tmp_path):
 
 def test_verify_refuses_what_it_cannot_read(files, tmp_path):
     path, certificate, _ = files
-    text = tmp_path / "text.json"
+    text, twice, odd = (tmp_path / name for name in ("text.json", "twice.json", "odd.json"))
     text.write_text("{")
-    for given in ((text, path), (tmp_path / "none.json", path), (certificate, certificate)):
+    whole = certificate.read_text()
+    twice.write_text(whole.replace('"format": 1', '"format": 1, "format": 1'))
+    odd.write_text(whole.replace('"product": ', '"product": NaN, "more": '))
+    for given in ((text, path), (tmp_path / "none.json", path), (certificate, certificate),
+                  (twice, path), (odd, path)):  # fmt: skip
         done = bestk("verify", *map(str, given))
         assert (done.returncode, done.stdout) == (2, "")
         assert "was refused" in done.stderr

@@ -50,10 +50,12 @@ def _table(report: Report) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("check", "holds", "detail", title=Text(printable(f"study {report.study}")))
-    for found in report.checks:
-        word = Text("yes") if found.holds else Text("NO", style="bold red")
-        table.add_row(found.name, word, Text(printable(found.detail)))
+    title = Text(printable(f"study {report.study}"))
+    table = Table("check", "required", "found", "holds", title=title)
+    for check in report.checks:
+        word = Text("yes") if check.holds else Text("NO", style="bold red")
+        texts = (Text(printable(text)) for text in (check.required, check.found))
+        table.add_row(check.name, *texts, word)
     return table
 
 

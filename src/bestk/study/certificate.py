@@ -42,29 +42,10 @@ from bestk.study.opening import open_storage, open_study
 from bestk.study.study import Study
 from bestk.study.verification import verify
 from bestk.study.verification.log import line
+from bestk.study.verification.schema import OLD_WARNING, WARNINGS
 
 FORMAT = 2
 BATCH = 50_000  # events folded at a time
-WARNINGS = {
-    "skip": (
-        "Answers count in the order asked, so how long a pull took may depend on its reward. Pulls"
-        " that failed, were given up or expired before the stop were skipped: the guarantee holds"
-        " only if what is lost does not depend on the reward it would have brought, and neither the"
-        " death of a process whose pulls were made again."
-    ),
-    "worst": (
-        "Answers count in the order asked, so how long a pull took may depend on its reward. Pulls"
-        " that failed, were given up or expired before the stop count as the worst that they can"
-        " have been. The guarantee holds only if the death of a process whose pulls were made again"
-        " does not depend on the rewards they would have brought."
-    ),
-}
-# Of studies of version 0.1, whose certificates have format 1.
-OLD_WARNING = (
-    "Pulls that failed, were given up, expired or were still open when the rule stopped brought no"
-    " observation. The guarantee holds only if what is lost does not depend on the reward it would"
-    " have brought, and, where several pulls were open at once, how long each took neither."
-)
 
 
 class NothingToCertifyError(BestkError):

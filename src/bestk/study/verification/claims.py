@@ -1,7 +1,8 @@
 """What a study may claim: its stopping rule, its levels and its theorem, restated from the docs.
 
 docs/theory.md has the LIL radius and its levels, docs/e-lucb.md the hybrid stop and its weights. A
-specification that no theorem covers is an error here: nothing can be claimed of it.
+specification that no theorem covers is an error here: nothing can be claimed of it. That goes for
+every setting by itself: a policy has the settings listed here, with these values, and no others.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from bestk.study.verification.classes import Decision
 
@@ -24,23 +25,55 @@ SPLIT, UNIFORM, HYBRID = "split", "uniform", "hybrid"  # how the error is spread
 
 LEMMA_3_1 = "Lemma 2.1 with the union bound of Theorem 3.1"
 LEMMA_4_1 = "Lemma 2.1 with the union bound of Theorem 4.1"
-# rule, bounds, levels, theorem (with evidence it is one of docs/e-lucb.md)
+
+
+class Policy(NamedTuple):
+    """What is proved of a policy, and the settings with which it is."""
+
+    rule: str
+    bounds: str
+    levels: str
+    theorem: str  # with evidence it is one of docs/e-lucb.md
+    settings: tuple[str, ...] = ()
+
+
+OF_LIL = ("eps", "bound")
 POLICIES = {
-    "e-lucb": (PAIR, EVIDENCE, HYBRID, ""),
-    "e-clucb": (LEAD, EVIDENCE, HYBRID, ""),
-    "lil-rand-lucb": (
+    "e-lucb": Policy(PAIR, EVIDENCE, HYBRID, "", ("rule", "independent", "weights")),
+    "e-clucb": Policy(LEAD, EVIDENCE, HYBRID, "", ("independent", "weights")),
+    "lil-rand-lucb": Policy(
         PAIR,
         LIL,
         SPLIT,
         "Theorem 3.1 (uniform levels: Lemma 2.1 with the union bound of Theorem 4.1)",
+        ("levels", "rule", *OF_LIL),
     ),
-    "lucb++": (PAIR, LIL, SPLIT, LEMMA_3_1),
-    "lil-lucb": (PAIR, LIL, UNIFORM, LEMMA_4_1),
-    "uniform": (PAIR, LIL, UNIFORM, LEMMA_4_1),
-    "lil-clucb": (LEAD, LIL, UNIFORM, "Theorem 4.1 (other decision classes: Theorem 4.2)"),
-    "lucb": (PAIR, ROUNDS, UNIFORM, "Kalyanakrishnan et al. (2012), correctness of LUCB1"),
-    "clucb": (LEAD, SAMPLES, UNIFORM, "Chen et al. (2014), Theorem 1"),
-    "ugape": (REGRET, SAMPLES, UNIFORM, "Gabillon et al. (2012), Theorem 2"),
+    "lucb++": Policy(PAIR, LIL, SPLIT, LEMMA_3_1, OF_LIL),
+    "lil-lucb": Policy(PAIR, LIL, UNIFORM, LEMMA_4_1, OF_LIL),
+    "uniform": Policy(PAIR, LIL, UNIFORM, LEMMA_4_1, OF_LIL),
+    "lil-clucb": Policy(
+        LEAD, LIL, UNIFORM, "Theorem 4.1 (other decision classes: Theorem 4.2)", OF_LIL
+    ),
+    "lucb": Policy(PAIR, ROUNDS, UNIFORM, "Kalyanakrishnan et al. (2012), correctness of LUCB1"),
+    "clucb": Policy(LEAD, SAMPLES, UNIFORM, "Chen et al. (2014), Theorem 1"),
+    "ugape": Policy(REGRET, SAMPLES, UNIFORM, "Gabillon et al. (2012), Theorem 2"),
+}
+# What a setting may be; eps and weights are numbers, on which their theorems have conditions.
+CHOICES: dict[str, tuple[str, ...]] = {
+    "levels": (SPLIT, UNIFORM),  # both have their union bound; the hybrid levels have none here
+    "bound": (LIL, EVIDENCE),
+    "rule": ("random", "radius", "both", "least-sampled"),  # any: proofs do not look at it
+    "independent": ("true", "false"),
+}
+PROBLEM = {
+    "decision", "rewards", "delta", "epsilon", "policy", "variant", "params", "maximize",
+}  # fmt: skip
+REWARDS: dict[str, set[str]] = {
+    "gaussian": {"sigma"},
+    "subgaussian": {"sigma"},
+    "bernoulli": set(),
+    "ratings": {"levels"},
+    "bounded": {"low", "high"},
 }
 FAITHFUL_EPS = 0.01
 BALANCE = 4  # a side has many arms if it has at least a quarter of the other's
@@ -56,6 +89,7 @@ class Claim:
     nu: float  # the error probability that is claimed
     epsilon: float  # the slack that the rule compares with
     sigma: float
+    scale: float  # what differences are measured by: sigma, or the range of the rewards
     sign: float  # -1: rewards are negated, and the largest are wanted as ever
     eps: float = 0.0  # of the LIL
     lower: float = math.nan  # level of lower bounds
@@ -76,25 +110,58 @@ def _require(condition: bool, what: str) -> None:
         raise ValueError(what)
 
 
-def _sigma(rewards: Mapping[str, Any]) -> float:
-    """What makes rewards sub-Gaussian: given, or half the range (Hoeffding's lemma)."""
+# --- the assumption on rewards --------------------------------------------------------------------
+
+
+def limits_of(rewards: Mapping[str, Any]) -> tuple[float, float] | None:
+    """The least and the largest reward that a family allows; None of normal rewards."""
     family = rewards["family"]
     if family in ("gaussian", "subgaussian"):
-        sigma = float(rewards["sigma"])
-    elif family == "bernoulli":
-        sigma = 0.5
-    elif family == "ratings":
-        sigma = (max(rewards["levels"]) - min(rewards["levels"])) / 2
+        return None
+    if family == "bernoulli":
+        return 0.0, 1.0
+    if family == "ratings":
+        return float(min(rewards["levels"])), float(max(rewards["levels"]))
+    return float(rewards["low"]), float(rewards["high"])
+
+
+def _scales(rewards: Mapping[str, Any]) -> tuple[float, float]:
+    """sigma, given or half the range (Hoeffding's lemma), and what differences are measured by."""
+    family = rewards["family"]
+    _require(family in REWARDS, f"the reward family {family} is unknown")
+    _require(rewards.keys() - {"family"} == REWARDS[family], f"settings of {family} rewards")
+    limits = limits_of(rewards)
+    if limits is None:
+        scale = sigma = float(rewards["sigma"])
     else:
-        _require(family == "bounded", f"the reward family {family} is unknown")
-        sigma = (rewards["high"] - rewards["low"]) / 2
-    _require(0.0 < sigma < math.inf, f"sigma = {sigma}")
-    return sigma
+        scale, sigma = limits[1] - limits[0], (limits[1] - limits[0]) / 2
+    _require(sigma > 0.0 and scale < math.inf, f"sigma = {sigma}")
+    return sigma, scale
+
+
+# --- the settings of a policy ---------------------------------------------------------------------
+
+
+def _settings(policy: Policy, problem: Mapping[str, Any]) -> dict[str, Any]:
+    """The policy's own settings, once each is one that it has with a value that it allows."""
+    params, name = problem["params"], problem["policy"]
+    read = {}
+    for setting, given in params.items():
+        _require(setting in policy.settings, f"{name} has no setting {setting}")
+        _require(given is not None, f"{setting} of {name} has no value")
+        read[setting] = str(given).lower() if setting == "independent" else given
+        allowed = CHOICES.get(setting, (read[setting],))
+        _require(read[setting] in allowed, f"{setting} of {name}: {given}")
+    evidence = policy.bounds == EVIDENCE or read.get("bound") == EVIDENCE
+    _require(not (evidence and "eps" in read), "eps of the LIL where bounds are by evidence")
+    variants = (None, "faithful") if policy.bounds == LIL and not evidence else (None,)
+    _require(problem["variant"] in variants, f"nothing is proved of a {problem['variant']} variant")
+    return read
 
 
 def _weights(params: Mapping[str, Any], n: int, k: int) -> tuple[float, float, float]:
     """w1, w2, w3 of the hybrid stop: given, or by the rule of docs/e-lucb.md."""
-    independent = str(params.get("independent", True)).lower() == "true"
+    independent = params.get("independent", "true") == "true"
     given = params.get("weights")
     if given is None:
         ratio = max(k, n - k) / min(k, n - k)
@@ -135,59 +202,81 @@ def _theorem(rule: str, product: float, is_open: bool) -> str:
     return f"docs/e-lucb.md, Theorem {number}"
 
 
+# --- the claim ------------------------------------------------------------------------------------
+
+
+class _Levels(NamedTuple):
+    """Of lower and of upper bounds, and what the product of both sides' evidence counts for."""
+
+    lower: float = math.nan
+    upper: float = math.nan
+    product: float = 0.0
+
+
+def _hybrid_levels(rule: str, nu: float, n: int, k: int, params: Mapping[str, Any]) -> _Levels:
+    """Theorems 1 and 3 of docs/e-lucb.md; Theorem 4 where totals are compared."""
+    if rule == LEAD:
+        _require("weights" not in params, "weights of a hybrid stop without a matroid")
+        return _Levels(nu / n, nu / n)
+    w1, w2, w3 = _weights(params, n, k)
+    return _Levels(nu * w2 / (n - k), nu * w1 / k, nu * w3 / (k * (n - k)))
+
+
+def _open_levels(
+    bounds: str, nu: float, n: int, k: int, max_arms: int, params: Mapping[str, Any]
+) -> _Levels:
+    """Theorem 5 of docs/e-lucb.md."""
+    _require(bounds == EVIDENCE and k > 0, "an open study of this kind")
+    _require("weights" not in params, "weights of a hybrid stop in an open study")
+    _require(type(max_arms) is int and max_arms >= n, f"{n} arms in a study of {max_arms}")
+    return _Levels(nu / (2 * max_arms), nu / (2 * max_arms))
+
+
 def read_claim(problem: Mapping[str, Any], max_arms: int | None, decision: Decision) -> Claim:
     """What the problem's policy claims when it stops, with the arms that there are."""
-    name, params = problem["policy"], problem["params"]
+    _require(problem.keys() == PROBLEM, "a problem with other settings than are known")
+    name = problem["policy"]
     _require(name in POLICIES, f"nothing is proved of the policy {name}")
-    rule, bounds, how, theorem = POLICIES[name]
-    _require(decision.k > 0 or rule == LEAD, f"{name} answers with the K best only")
-    nu, slack = float(problem["delta"]), float(problem["epsilon"])
+    rule, bounds, how, theorem, _ = POLICIES[name]
+    params = _settings(POLICIES[name], problem)
+    nu, slack, maximize = float(problem["delta"]), float(problem["epsilon"]), problem["maximize"]
     _require(0.0 < nu < 1.0, f"delta = {nu}")
     _require(0.0 <= slack < math.inf, f"epsilon = {slack}")
-    if params.get("bound") == EVIDENCE:
-        bounds = EVIDENCE
-    _require(problem["variant"] != "heuristic", "nothing is proved of a heuristic variant")
-    maximize = problem["maximize"]
+    _require(maximize in (True, False), f"maximize = {maximize}")
     _require(not (maximize and decision.ceiling == 0.0), "costs that are maximised")
+    _require(decision.k > 0 or rule == LEAD, f"{name} answers with the K best only")
+    bounds = EVIDENCE if params.get("bound") == EVIDENCE else bounds
     how = params.get("levels", how)
-    _require(how in (SPLIT, UNIFORM, HYBRID), f"levels {how}")
     n, k = decision.n_arms, decision.k
-    eps, lower, upper, product = 0.0, math.nan, math.nan, 0.0
+    eps, levels = 0.0, _Levels()
     if max_arms is not None:
-        _require(bounds == EVIDENCE and decision.k > 0, "an open study of this kind")
-        _require(params.get("weights") is None, "weights of a hybrid stop in an open study")
-        lower = upper = nu / (2 * max_arms)
+        levels = _open_levels(bounds, nu, n, k, max_arms, params)
     elif how == HYBRID:
         if name == "e-clucb" and decision.rank:
             rule, k = EXCHANGE, decision.rank
             slack /= min(k, n - k)  # of the total, over so many exchanges
-        if rule == LEAD:
-            _require(params.get("weights") is None, "weights of a hybrid stop without a matroid")
-            lower = upper = nu / n
-        else:
-            w1, w2, w3 = _weights(params, n, k)
-            lower, upper, product = nu * w2 / (n - k), nu * w1 / k, nu * w3 / (k * (n - k))
+        levels = _hybrid_levels(rule, nu, n, k, params)
     elif bounds == EVIDENCE:
-        lower, upper = nu / n, nu / n
+        levels = _Levels(nu / n, nu / n)
         if how == SPLIT:
-            lower, upper = nu / (2 * (n - k)), nu / (2 * k)
+            levels = _Levels(nu / (2 * (n - k)), nu / (2 * k))
     elif bounds == LIL:
         eps = float(params.get("eps", FAITHFUL_EPS))
-        lower, upper = _lil_levels(how, nu, n, k, eps)
+        levels = _Levels(*_lil_levels(how, nu, n, k, eps))
     if bounds == EVIDENCE:
-        theorem = _theorem(rule, product, max_arms is not None)
+        theorem = _theorem(rule, levels.product, max_arms is not None)
     most = n if max_arms is None else max_arms
+    sigma, scale = _scales(problem["rewards"])
     return Claim(
         rule=rule,
         bounds=bounds,
         theorem=theorem,
         nu=nu,
         epsilon=slack,
-        sigma=_sigma(problem["rewards"]),
+        sigma=sigma,
+        scale=scale,
         sign=1.0 if maximize else -1.0,
         eps=eps,
-        lower=lower,
-        upper=upper,
-        product=product,
         balanced=k == 0 or BALANCE * min(k, most - k) >= max(k, most - k),
+        **levels._asdict(),
     )

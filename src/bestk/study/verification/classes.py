@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 TOLERANCE = 1e-6  # of a binary program: how far a row may be outside its bounds
+FAR = 8.0  # weights beside their differences, up to which HiGHS is precise enough
 
 
 def _plain(value: Any) -> Any:
@@ -264,6 +266,10 @@ class Matching(Decision):
         return chosen
 
 
+class Infeasible(ValueError):
+    """A binary program without a solution."""
+
+
 class Program(Decision):
     """The 0/1 vectors x with lower <= A x <= upper."""
 
@@ -280,21 +286,44 @@ class Program(Decision):
         return bool(((totals >= self.lower - slack) & (totals <= self.upper + slack)).all())
 
     def best(self, weights: Floats) -> Bools:
-        """HiGHS, to an absolute gap of 1e-6: small beside weights as large as a thousand."""
+        """HiGHS, size by size where weights are far from zero beside what they differ by.
+
+        It leaves an absolute gap of 1e-6: small beside weights as large as a thousand, not beside
+        the differences of weights that all have the same large part. Sets of one size have as much
+        of that part.
+        """
+        middle = float(weights.max() + weights.min()) / 2.0
+        if float(np.abs(weights).max()) <= FAR * float(np.ptp(weights)):
+            return self._solved(weights)
+        ones = np.ones(self.n_arms)
+        sizes = [int(self._solved(sign * ones).sum()) for sign in (-1.0, 1.0)]
+        found = []
+        for size in range(sizes[0], sizes[1] + 1):
+            with suppress(Infeasible):
+                found.append(self._solved(weights - middle, size))
+        return max(found, key=lambda chosen: math.fsum(weights[chosen]))
+
+    def _solved(self, weights: Floats, size: int | None = None) -> Bools:
+        """The best set, or the best one of so many arms."""
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         largest = float(np.abs(weights).max()) or 1.0
+        rows = [LinearConstraint(self.matrix, self.lower, self.upper)]
+        if size is not None:
+            rows.append(LinearConstraint(np.ones((1, self.n_arms)), size, size))
         found = milp(
             -4096.0 / largest * weights,
             integrality=np.ones(self.n_arms, np.int64),
             bounds=Bounds(0.0, 1.0),
-            constraints=LinearConstraint(self.matrix, self.lower, self.upper),
+            constraints=rows,
             options={"mip_rel_gap": 0.0},
         )
+        if found.status == 2:
+            raise Infeasible("the binary program has no solution")
         if found.x is None:
             raise ValueError(f"the binary program was not solved: {found.message}")
         chosen: Bools = np.asarray(found.x) > 0.5
-        if not self.contains(chosen):
+        if not self.contains(chosen) or size not in (None, int(chosen.sum())):
             raise ValueError("the solver of the binary program gave a set that is not feasible")
         return chosen
 

@@ -2,97 +2,113 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bestk.study.verification import schema
 from bestk.study.verification.claims import ROUNDS, Claim
 from bestk.study.verification.classes import Decision
 from bestk.study.verification.history import History
-from bestk.study.verification.log import Row
-from bestk.study.verification.reading import PULLS
 from bestk.study.verification.report import Report, some
 from bestk.study.verification.rules import Present, Verdict, is_best, judge
 from bestk.study.verification.statistics import Statistics
+from bestk.study.verification.tolerance import EXACT, INVERTED, LEVEL, WIDENED, agrees
 
 Certificate = Mapping[str, Any]
 
-EXACT = 1e-9  # of sums and levels: what the order of additions may change
-INVERTED = 1e-6  # of bounds, which are found by searching
-
-
-def _close(given: Any, own: float, size: float, tolerance: float) -> bool:
-    """Whether two numbers agree; None stands for what is infinite or unknown."""
-    if given is None or not np.isfinite(own):
-        return given is None and not np.isfinite(own)
-    return bool(abs(given - own) <= tolerance * size)
-
 
 def check_guarantee(certificate: Certificate, claim: Claim, report: Report) -> None:
-    """What is claimed, and how the error is spread."""
+    """What is claimed, what that needs, and how the error is spread."""
     report.add(
         "guarantee",
         certificate["error_bound"] == claim.nu and certificate["theorem"] == claim.theorem,
         f"error probability at most {claim.nu:g} by {claim.theorem}",
+        f"{certificate['error_bound']:g} by {certificate['theorem']}",
+    )
+    wanted = schema.OLD_WARNING
+    if certificate["format"] > 1:
+        wanted = schema.WARNINGS.get(certificate["lost"], "")
+    whole = certificate["warning"] == wanted
+    report.add(
+        "warning",
+        whole,
+        "what the guarantee needs of pulls that brought nothing, word for word",
+        "that text" if whole else "another text",
     )
     given, own = certificate["levels"], claim.levels
     if given is None or own is None:
-        report.add("levels", given == own, "none: bounds depend on time" if own is None else "some")
+        report.add("levels", given == own, _spread(own), _spread(given))
         return
-    agree = given.keys() == own.keys() and all(
-        _close(given[name], value, value, EXACT) for name, value in own.items()
-    )
-    report.add("levels", agree, ", ".join(f"{name} {value:.4g}" for name, value in own.items()))
+    agree = all(agrees(given[name], value, LEVEL * value) for name, value in own.items())
+    report.add("levels", agree, _spread(own), _spread(given))
+
+
+def _spread(levels: Mapping[str, float] | None) -> str:
+    if levels is None:
+        return "none: bounds depend on time"
+    return ", ".join(f"{name} {value:.4g}" for name, value in levels.items())
 
 
 def check_samples(certificate: Certificate, statistics: Statistics, report: Report) -> None:
     """Observations in all, whether they fit the assumption, and the round of lucb."""
     samples, misfits = int(statistics.counts.sum()), statistics.misfits()
-    report.add("samples", certificate["samples"] == samples, f"{samples} observations count")
+    given = certificate["samples"]
+    report.add("samples", given == samples, f"{samples} observations count", f"{given}")
     family = statistics.rewards["family"]
-    fit = f"all are what {family} rewards can be"
-    report.add("rewards", misfits == 0, f"{misfits} are no {family} rewards" if misfits else fit)
+    report.add(
+        "rewards",
+        misfits == 0,
+        f"all are what {family} rewards can be",
+        f"{misfits} are not" if misfits else "all are",
+    )
     round_ = statistics.round if statistics.claim.bounds == ROUNDS else None
     if certificate["round"] is not None or round_ is not None:
-        report.add("round", certificate["round"] == round_, f"round {round_} of the policy")
+        found = f"{certificate['round']}"
+        report.add("round", certificate["round"] == round_, f"round {round_} of the policy", found)
+
+
+# --- every arm ------------------------------------------------------------------------------------
 
 
 def check_arms(certificate: Certificate, statistics: Statistics, report: Report) -> None:
     """Every number of every arm."""
     wrong: dict[str, list[Any]] = {"statistics": [], "lost pulls": [], "bounds": []}
-    lost = {**statistics.history.lost, "open": statistics.history.open}
+    history = statistics.history
+    lost = {**history.lost, "open": history.open, "held": history.held}
+    kinds = schema.PULLS + (schema.PLACES if certificate["format"] > 1 else ())
     for i, arm in enumerate(certificate["arms"]):
         if not _same_statistics(arm, statistics, i):
             wrong["statistics"].append(arm["label"])
-        if any(arm[what] != lost[what][i] for what in PULLS):
+        if any(arm[what] != lost[what][i] for what in kinds):
             wrong["lost pulls"].append(arm["label"])
         if not _same_bounds(arm, statistics, i):
             wrong["bounds"].append(arm["label"])
-    total = sum(map(sum, lost.values()))
-    fine = dict.fromkeys(wrong, "as recomputed")
-    fine["lost pulls"] = f"{total} times a pull had brought no observation by the stop"
+    total = sum(sum(lost[what]) for what in schema.PULLS)
+    required = dict.fromkeys(wrong, "of every arm as recomputed")
+    required["lost pulls"] += f"; {total} pulls had brought no observation by the stop"
     for name, labels in wrong.items():
-        report.add(name, not labels, f"wrong: {some(labels)}" if labels else fine[name])
+        found = f"other numbers of {some(labels)}" if labels else "the same"
+        report.add(name, not labels, required[name], found)
 
 
 def _same_statistics(arm: Mapping[str, Any], statistics: Statistics, i: int) -> bool:
-    n, size = int(statistics.counts[i]), float(statistics.sizes[i])
-    sign, levels = statistics.claim.sign, None
-    seen = mean = np.nan
+    n, scale = int(statistics.counts[i]), statistics.claim.scale
+    levels, seen, mean = None, np.nan, np.nan
+    drift = float(statistics.sum_drifts[i])
     if n:
-        mean, size = float(statistics.sums[i]) / n, size / n
+        mean = float(statistics.sums[i]) / n
         if statistics.competes(i):
-            seen = sign * float(statistics.means[i])
+            seen = statistics.told(float(statistics.means[i]))
             if statistics.levels is not None:
-                levels = statistics.levels[i][:: int(sign)].tolist()
+                levels = statistics.levels[i][:: int(statistics.claim.sign)].tolist()
     return (
         arm["pulls"] == n
-        and _close(arm["sum"], float(statistics.sums[i]), float(statistics.sizes[i]), EXACT)
-        and _close(arm["mean"], mean, size, EXACT)
-        and _close(arm["seen_mean"], seen, size + abs(seen), EXACT)
+        and agrees(arm["sum"], float(statistics.sums[i]), EXACT * scale * n + drift)
+        and agrees(arm["mean"], mean, EXACT * scale + drift / max(n, 1))
+        and agrees(arm["seen_mean"], seen, EXACT * scale + float(statistics.drifts[i]))
         and bool(arm["levels"] == levels)
     )
 
@@ -101,12 +117,10 @@ def _same_bounds(arm: Mapping[str, Any], statistics: Statistics, i: int) -> bool
     """An arm without samples, or one that was withdrawn, has no interval."""
     if not (statistics.competes(i) and statistics.counts[i]):
         return arm["low"] is None and arm["high"] is None
-    sign = statistics.claim.sign
-    ends = sorted((sign * float(statistics.lower[i]), sign * float(statistics.upper[i])))
-    size = abs(float(statistics.means[i])) + max(map(abs, ends))
+    room = INVERTED * statistics.claim.scale + float(statistics.drifts[i])
+    ends = sorted(statistics.told(float(end[i])) for end in (statistics.lower, statistics.upper))
     return all(
-        _close(arm[name], end, size, INVERTED)
-        for name, end in zip(("low", "high"), ends, strict=True)
+        agrees(arm[name], end, room) for name, end in zip(("low", "high"), ends, strict=True)
     )
 
 
@@ -117,50 +131,90 @@ def check_stop(
     certificate: Certificate,
     decision: Decision,
     statistics: Statistics,
-    stop: Row,
+    answer: list[int],
     report: Report,
 ) -> None:
     """The answer, and that the rule's condition is met for it."""
     history, claim = statistics.history, statistics.claim
-    rows, answer = np.array(history.present), json.loads(stop[4])
+    rows = np.array(history.present)
     fewest = int(statistics.counts[rows].min())
-    sampled = report.add("every arm sampled", fewest > 0, f"{fewest} samples or more")
+    sampled = report.add("every arm sampled", fewest > 0, "1 sample or more", f"{fewest} or more")
     named = [history.labels[arm] for arm in answer]
-    report.add("answer", certificate["answer"] == named, f"the log says {some(named)}")
+    is_named = schema.same(certificate["answer"], named)
+    found = some(certificate["answer"])
+    report.add("answer", is_named, f"as the log has it: {some(named)}", found)
     chosen = np.isin(rows, answer)
-    feasible = len(set(answer)) == int(chosen.sum()) == len(answer) and decision.contains(chosen)
-    report.add("feasible", feasible, "it may be answered" if feasible else "no such answer")
+    feasible = int(chosen.sum()) == len(answer) and decision.contains(chosen)
+    report.add(
+        "feasible",
+        feasible,
+        "a set that may be answered",
+        "it may be answered" if feasible else "no such set",
+    )
     if not (sampled and feasible):
         return
-    lower, upper = statistics.lower[rows], statistics.upper[rows]
-    arms = Present(statistics.means[rows], lower, upper, rows, statistics.evidence)
-    best = is_best(claim, decision, arms, chosen)
-    report.add("best in the data", best, "it is" if best else "another answer has better means")
-    verdict = judge(claim, decision, arms, chosen)
-    report.add("stopping rule", verdict.holds, verdict.detail)
-    report.add(
-        "stopping statistic",
-        _same_stop(certificate["stop"], verdict, claim, arms)
-        and _same_pair(certificate["stop"], verdict, claim, arms, chosen, history),
-        f"{verdict.statistic:.6g}, compared with {claim.epsilon:g}",
+    arms = Present(
+        statistics.means[rows],
+        statistics.lower[rows],
+        statistics.upper[rows],
+        rows,
+        statistics.evidence,
+        statistics.origin,
+        claim.scale,
     )
+    best = is_best(claim, decision, arms, chosen)
+    found = "none has" if best else "one has"
+    report.add("best in the data", best, "no other answer has better means", found)
+    verdict = judge(claim, decision, arms, chosen)
+    report.add("stopping rule", verdict.holds, verdict.required, verdict.found)
+    given, room = certificate["stop"], _room(verdict, statistics, arms)
+    same = _same_stop(given, verdict, claim, room)
+    same = same and _same_pair(given, verdict, claim, arms, chosen, history, room)
+    own = _recomputed(verdict, statistics, rows)
+    digits = 6 if same else 17  # as few as can be read, or all there are
+    required = f"as recomputed: {_shown(own, digits)}"
+    report.add("stopping statistic", same, required, _shown(given, digits))
 
 
-def _room(verdict: Verdict, arms: Present) -> float:
+def _recomputed(
+    verdict: Verdict, statistics: Statistics, rows: NDArray[np.int64]
+) -> dict[str, Any]:
+    """The stop as a certificate has it."""
+    stop = {
+        "rule": verdict.how,
+        "statistic": verdict.statistic,
+        "epsilon": statistics.claim.epsilon,
+    }
+    ends = (statistics.lower, statistics.upper)
+    for name, row, end in zip(("weakest", "rival"), verdict.pair or (), ends, strict=False):
+        label = statistics.history.labels[rows[row]]
+        stop[name] = {"label": label, "bound": statistics.told(float(end[rows[row]]))}
+    return stop
+
+
+def _shown(stop: Mapping[str, Any], digits: int) -> str:
+    words = [f"stopped by {stop['rule']}"]
+    words += [f"{name} {stop[name]:.{digits}g}" for name in ("statistic", "epsilon")]
+    for name in ("weakest", "rival"):
+        if stop.get(name) is not None:
+            words.append(f"{name} {stop[name]['label']} at {stop[name]['bound']:.{digits}g}")
+    return ", ".join(words)
+
+
+def _room(verdict: Verdict, statistics: Statistics, arms: Present) -> float:
     """What a statistic of several bounds may be off."""
-    size = arms.sizes.sum() if verdict.pair is None else 2.0 * arms.sizes.max()
-    return INVERTED * float(size)
+    each = arms.room(INVERTED, WIDENED) + statistics.drifts[arms.arms]
+    return float(each.sum() if verdict.pair is None else 2.0 * each.max())
 
 
-def _same_stop(given: Mapping[str, Any], verdict: Verdict, claim: Claim, arms: Present) -> bool:
+def _same_stop(given: Mapping[str, Any], verdict: Verdict, claim: Claim, room: float) -> bool:
     """The statistic, and the way to stop; on the very edge rounding may tell them apart."""
-    room = _room(verdict, arms)
     edge = {given["rule"], verdict.how} == {"bounds", "evidence"}
     edge = edge and abs(verdict.statistic - claim.epsilon) <= room
     return (
         (given["rule"] == verdict.how or edge)
-        and abs(given["statistic"] - verdict.statistic) <= room
-        and _close(given["epsilon"], claim.epsilon, claim.epsilon, EXACT)
+        and agrees(given["statistic"], verdict.statistic, room)
+        and agrees(given["epsilon"], claim.epsilon, 0.0)
     )
 
 
@@ -171,20 +225,23 @@ def _same_pair(
     arms: Present,
     chosen: NDArray[np.bool_],
     history: History,
+    room: float,
 ) -> bool:
     """The arms that the statistic comes from; of several with equal bounds, any."""
     if verdict.pair is None:
         return given["weakest"] is None and given["rival"] is None
-    room = _room(verdict, arms)
+    labels = [history.labels[arm] for arm in history.present]
     for side, row, ends in (
         ("weakest", verdict.pair[0], arms.lower),
         ("rival", verdict.pair[1], arms.upper),
     ):
-        label = None if given[side] is None else given[side]["label"]
-        places = [at for at, arm in enumerate(history.present) if history.labels[arm] == label]
-        if given[side] is None or not places or chosen[places[0]] != chosen[row]:
+        end = given[side]
+        named = [end is not None and schema.same(end["label"], label) for label in labels]
+        if True not in named or chosen[named.index(True)] != chosen[row]:
             return False
-        own, shown = float(ends[places[0]]), claim.sign * given[side]["bound"]
-        if abs(shown - own) > room or abs(own - float(ends[row])) > room:
+        own = float(ends[named.index(True)])
+        if abs(own - float(ends[row])) > room:
+            return False
+        if not agrees(claim.sign * end["bound"], arms.origin + own, room):
             return False
     return True

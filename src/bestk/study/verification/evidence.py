@@ -1,7 +1,8 @@
 """Evidence and the bounds it gives, restated from docs/evidence.md for all arms at once.
 
 side = +1 is evidence against "mean <= c", side = -1 against "mean >= c". Formulas are written as in
-the document, with scipy's special functions, and inverted by halving an interval.
+the document, with scipy's special functions, and inverted by halving an interval. Sums and every c
+are counted from an origin near the rewards: evidence does not care where zero is, doubles do.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class Normal(Evidence):
 
     def log_e(self, side: int, c: float | Floats, arms: Ints) -> Floats:
         """log of the weighted mean over n0 and its density."""
-        return self._mixed(side * (self.s[arms] - self.t[arms] * c), self.t[arms])
+        return self._mixed(side * self.t[arms] * (self.means[arms] - c), self.t[arms])
 
     def _mixed(self, excess: Floats, t: Floats) -> Floats:
         terms = []
@@ -123,16 +124,14 @@ def _log_rayleigh(z: Floats) -> Floats:
 
 
 class Beta(Evidence):
-    """The Beta(1/2, 1/2) mixture of zeros and ones (mirrored: of -1 and 0)."""
+    """The Beta(1/2, 1/2) mixture of zeros and ones (mirrored: of -1 and 0, counted from -1)."""
 
-    def __init__(self, t: Floats, s: Floats, low: float) -> None:
-        super().__init__(t, s)
-        self.low, self.high = low, low + 1.0
+    low, high = 0.0, 1.0
 
     def log_e(self, side: int, c: float | Floats, arms: Ints) -> Floats:
         """log B(1/2+S, 1/2+f) - log pi - S log c - f log(1-c), flat beyond the mean."""
-        t, s = self.t[arms], self.s[arms] - self.t[arms] * self.low
-        c = np.clip(np.asarray(c) - self.low, 0.0, 1.0)
+        t, s = self.t[arms], self.s[arms]
+        c = np.clip(np.asarray(c), 0.0, 1.0)
         c = np.minimum(c, s / t) if side > 0 else np.maximum(c, s / t)
         f = t - s
         with np.errstate(divide="ignore"):
@@ -143,10 +142,14 @@ class Beta(Evidence):
 
 
 class Bets(Evidence):
-    """Bets of fixed fractions on finitely many levels; `counts` has a row for each arm."""
+    """Bets of fixed fractions on finitely many levels; `counts` has a row for each arm.
 
-    def __init__(self, t: Floats, s: Floats, levels: Floats, counts: Ints) -> None:
+    `holes` are lost rewards that count as the worst: the end of the range that gives ratio 0.
+    """
+
+    def __init__(self, t: Floats, s: Floats, levels: Floats, counts: Ints, holes: Floats) -> None:
         super().__init__(t, s)
+        self.holes = holes
         self.levels, self.counts = levels, counts.astype(np.float64)
         self.low, self.high = float(levels[0]), float(levels[-1])
         self.log_weights = np.log(FRACTION_WEIGHTS / FRACTION_WEIGHTS.sum())
@@ -164,6 +167,7 @@ class Bets(Evidence):
             counts = self.counts[arms][:, None, :]
             # a level that did not occur counts for nothing, infinite as its growth may be
             wealth = np.where(counts > 0.0, counts * growth, 0.0).sum(axis=-1)
+        wealth += self.holes[arms][:, None] * np.log1p(-FRACTIONS)
         return _log_sum(self.log_weights + wealth)
 
 

@@ -12,7 +12,6 @@ taken: there every pull has a queue of its own, and one that failed is still ope
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict, deque
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 
 from bestk.study.verification import log
 from bestk.study.verification.log import Row
+from bestk.study.verification.reading import strict_json
 
 LOSSES = {log.FORGOTTEN: "forgotten", log.EXPIRED: "expired", log.FAILED: "failed"}
 
@@ -43,12 +43,16 @@ class History:
     def __init__(self, first: Row) -> None:
         if first[0] != log.CREATED:
             raise ValueError("the log does not begin with a specification")
-        self.specification: dict[str, Any] = json.loads(first[4])
+        self.specification: dict[str, Any] = strict_json(first[4])
         self.labels: list[Any] = list(self.specification["arms"])
         self.closed = self.specification.get("max_arms") is None
         self.k = self.specification["problem"]["decision"].get("k", 0)
         self.in_order = self.specification["format"] >= 2
-        self.worst = self.specification.get("lost") == "worst"  # what holes count as
+        self.lost_as = self.specification.get("lost", "skip")  # what holes count as
+        if self.specification.get("order", "asked") != "asked":
+            raise ValueError("an order that is not known here")
+        if self.lost_as not in ("skip", "worst"):
+            raise ValueError("lost pulls that count as something unknown")
         self.present = list(range(len(self.labels)))  # arms that compete, row by row
         self._rows = {arm: arm for arm in self.present}
         self.changes = 0  # how often arms came or went
@@ -145,7 +149,7 @@ class History:
                 self.present.remove(arm)
                 self.changes += 1
         elif arm not in self._rows and 0 <= arm <= len(self.labels):
-            label = json.loads(data)
+            label = strict_json(data)
             if arm < len(self.labels):
                 if label != self.labels[arm]:
                     return

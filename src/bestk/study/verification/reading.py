@@ -1,57 +1,49 @@
-"""Reading a certificate: what is not one is refused before anything is checked."""
+"""Reading a certificate, strictly: what is not one is refused before anything is checked.
+
+JSON that readers may take in different ways (a key that comes twice, NaN, numbers beyond a double)
+is refused: what one program verifies another must not read as something else.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from bestk.errors import InputError
+from bestk.study.verification import schema
 
-FORMAT = 1  # of certificates; a newer one is refused
 
-NUMBER = (int, float)
-FIELDS: dict[str, Any] = {
-    "format": int,
-    "bestk": str,
-    "made": str,
-    "study": str,
-    "problem": dict,
-    "seed": int,
-    "max_arms": (int, type(None)),
-    "answer": list,
-    "error_bound": NUMBER,
-    "theorem": str,
-    "samples": int,
-    "levels": (dict, type(None)),
-    "round": (int, type(None)),
-    "stop": dict,
-    "arms": list,
-    "warning": str,
-    "log": dict,
-}
-STOP_FIELDS: dict[str, Any] = {
-    "rule": str,
-    "statistic": NUMBER,
-    "epsilon": NUMBER,
-    "weakest": (dict, type(None)),
-    "rival": (dict, type(None)),
-}
-LOG_FIELDS: dict[str, Any] = {"events": int, "decided": int, "sha256": str}
-PULLS = ("failed", "forgotten", "expired", "dropped", "open")  # that brought no observation
-ARM_FIELDS: dict[str, Any] = {
-    "label": object,
-    "present": bool,
-    "pulls": int,
-    "sum": NUMBER,
-    "mean": (*NUMBER, type(None)),
-    "seen_mean": (*NUMBER, type(None)),
-    "levels": (list, type(None)),
-    "low": (*NUMBER, type(None)),
-    "high": (*NUMBER, type(None)),
-    **dict.fromkeys(PULLS, int),
-}
+def strict_json(text: str) -> Any:
+    """A JSON text that means one thing only; a ValueError says what is wrong with another."""
+    try:
+        return json.loads(
+            text, object_pairs_hook=_object, parse_constant=_no_number, parse_float=_double
+        )
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r} comes twice in one object")
+    return found
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no number of JSON")
+
+
+def _double(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise ValueError(f"{digits} is beyond what a double holds")
+    return value
 
 
 def read_certificate(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -59,7 +51,7 @@ def read_certificate(path: str | os.PathLike[str]) -> dict[str, Any]:
     if not Path(path).is_file():
         raise InputError(f"{path} was refused: there is no such file")
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        data = strict_json(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{path} was refused: it is no certificate ({error})") from error
     check_shape(data)
@@ -67,27 +59,16 @@ def read_certificate(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def check_shape(data: Any) -> None:
-    """Refuse what is not laid out as a certificate is."""
-    if not isinstance(data, dict) or not isinstance(data.get("format"), int):
-        raise InputError('no certificate: a JSON object with a "format" was expected')
-    if data["format"] > FORMAT:
+    """Refuse what is not laid out as a certificate of its format is."""
+    written = data.get("format") if isinstance(data, dict) else None
+    if type(written) is not int or written < 1:
+        raise InputError('no certificate: a JSON object with a "format" of 1 or more was expected')
+    if written not in schema.FORMATS:
         raise InputError(
-            f"the certificate was refused: it was written by a newer bestk (format"
-            f" {data['format']}, this one reads {FORMAT})"
+            f"the certificate was refused: it was written by a newer bestk (format {written}, this"
+            f" one reads {max(schema.FORMATS)})"
         )
-    _check(data, FIELDS, "the certificate")
-    _check(data["stop"], STOP_FIELDS, "its stop")
-    _check(data["log"], LOG_FIELDS, "its log")
-    for arm in data["arms"]:
-        _check(arm, ARM_FIELDS, "an arm of it")
-    for side in ("weakest", "rival"):
-        if data["stop"][side] is not None:
-            _check(data["stop"][side], {"label": object, "bound": NUMBER}, f"its {side} arm")
-
-
-def _check(data: Any, fields: dict[str, Any], what: str) -> None:
-    if not isinstance(data, dict) or data.keys() != fields.keys():
-        raise InputError(f"no certificate: {what} has not the fields {', '.join(fields)}")
-    for name, kind in fields.items():
-        if not isinstance(data[name], kind):
-            raise InputError(f"no certificate: {name} of {what} is {data[name]!r}")
+    try:
+        schema.check(data, schema.FORMATS[written], "")
+    except RecursionError:
+        raise InputError("no certificate: it is nested too deeply") from None

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at."""
+    """One thing that was looked at: what was required, and what was found."""
 
     name: str
     holds: bool
-    detail: str
+    required: str
+    found: str
+
+    @property
+    def detail(self) -> str:
+        """Both in one line."""
+        return f"{self.required} was required; found: {self.found}"
 
 
 @dataclass
@@ -32,20 +38,20 @@ class Report:
         """What does not hold."""
         return [check for check in self.checks if not check.holds]
 
-    def add(self, name: str, holds: bool, detail: str) -> bool:
+    def add(self, name: str, holds: bool, required: str, found: str) -> bool:
         """One more check."""
-        self.checks.append(Check(name, bool(holds), detail))
+        self.checks.append(Check(name, bool(holds), printable(required), printable(found)))
         return bool(holds)
 
     def to_dict(self) -> dict[str, Any]:
         """What `--json` prints."""
-        return {
-            "verified": self.verified,
-            "checks": [
-                {"name": check.name, "holds": check.holds, "detail": check.detail}
-                for check in self.checks
-            ],
-        }
+        checks = [{**asdict(check), "detail": check.detail} for check in self.checks]
+        return {"verified": self.verified, "checks": checks}
+
+
+def printable(text: str) -> str:
+    """Without what would steer a terminal: certificates and logs are written by others."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def some(labels: list[Any]) -> str:

@@ -7,7 +7,7 @@ docs/e-lucb.md) hold for any answer for which the rule's condition is met.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from bestk.study.verification.claims import EXCHANGE, LEAD, PAIR, REGRET, Claim
 from bestk.study.verification.classes import Decision
 from bestk.study.verification.evidence import Evidence
+from bestk.study.verification.tolerance import EXACT, LAST, last_places
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-ROUNDING = 1e-9  # of the numbers compared: what doubles may be off
-HALVINGS = 40  # of the search for the end of a cell
+HALVINGS = 40  # of the search for the end of a cell, at most
+SHARP = 1.0 / 16.0  # of a cell: its end need not be known better
 NARROWEST = 1e-10  # of the interval in doubt: no cell is narrower
 MOST_CELLS = 20_000
 
@@ -33,23 +34,32 @@ class Verdict:
     holds: bool
     how: str  # "bounds", "evidence", "lead" or "regret"
     statistic: float  # the gap, lead or regret that is compared with epsilon
-    detail: str
+    required: str
+    found: str
     pair: tuple[int, int] | None = None  # weakest leader and strongest rival
 
 
-@dataclass
+@dataclass(frozen=True)
 class Present:
-    """The arms that compete, row by row."""
+    """The arms that compete, row by row; means and bounds are counted from `origin`."""
 
     means: Floats
     lower: Floats
     upper: Floats
     arms: Ints  # their numbers
     evidence: Evidence | None
-    sizes: Floats = field(init=False)  # what rounding is measured by
+    origin: float
+    scale: float  # of rewards: what rounding is measured by
 
-    def __post_init__(self) -> None:
-        self.sizes = np.abs(self.means) + np.maximum(np.abs(self.lower), np.abs(self.upper))
+    def room(self, share: float, last: int = LAST) -> Floats:
+        """How far each arm's bounds may be off: a share of the scale, and some last places."""
+        ends = np.maximum(np.abs(self.origin + self.lower), np.abs(self.origin + self.upper))
+        return share * self.scale + last * last_places(ends)
+
+    def weights(self, decision: Decision, values: Floats) -> Floats:
+        """Means or bounds to be added up; from zero where sets differ in size."""
+        origin = 0.0 if decision.rank else self.origin
+        return np.minimum(origin + values, decision.ceiling)
 
 
 def judge(claim: Claim, decision: Decision, arms: Present, answer: Bools) -> Verdict:
@@ -61,10 +71,9 @@ def judge(claim: Claim, decision: Decision, arms: Present, answer: Bools) -> Ver
     return _regret(claim, decision.k, arms, answer)
 
 
-def _compared(statistic: float, epsilon: float, size: float, how: str, what: str) -> Verdict:
-    holds = statistic <= epsilon + ROUNDING * (size + epsilon)
-    sign = "<=" if holds else ">"
-    return Verdict(holds, how, statistic, f"{what} {statistic:.6g} {sign} {epsilon:g}")
+def _compared(statistic: float, epsilon: float, room: float, how: str, what: str) -> Verdict:
+    holds = statistic <= epsilon + room + LAST * float(last_places(epsilon))
+    return Verdict(holds, how, statistic, f"{what} at most {epsilon:g}", f"{statistic:.6g}")
 
 
 # --- other sets and their totals ------------------------------------------------------------------
@@ -72,20 +81,20 @@ def _compared(statistic: float, epsilon: float, size: float, how: str, what: str
 
 def _lead(claim: Claim, decision: Decision, arms: Present, answer: Bools) -> Verdict:
     """By how much another set may be better: lower bounds in the answer, upper bounds outside."""
-    revised = np.minimum(np.where(answer, arms.lower, arms.upper), decision.ceiling)
+    revised = arms.weights(decision, np.where(answer, arms.lower, arms.upper))
     rival = decision.best(revised)
     gained, lost = rival & ~answer, answer & ~rival
     lead = math.fsum(revised[gained]) - math.fsum(revised[lost])
-    size = float(arms.sizes[gained | lost].sum())
-    return _compared(lead, claim.epsilon, size, "lead", "largest possible lead of another set")
+    room = float(arms.room(EXACT)[gained | lost].sum())
+    return _compared(lead, claim.epsilon, room, "lead", "largest possible lead of another set")
 
 
 def _regret(claim: Claim, k: int, arms: Present, answer: Bools) -> Verdict:
     """UGapE: the largest possible loss of an answered arm."""
     losses = np.where(answer, _losses(k, arms), -math.inf)
-    size = float(arms.sizes.max())
+    room = 2.0 * float(arms.room(EXACT).max())
     worst = float(losses.max())
-    return _compared(worst, claim.epsilon, size, "regret", "largest possible regret")
+    return _compared(worst, claim.epsilon, room, "regret", "largest possible regret")
 
 
 def _losses(k: int, arms: Present) -> Floats:
@@ -113,13 +122,16 @@ def _pairs(claim: Claim, decision: Decision, arms: Present, answer: Bools) -> Ve
             doubtful.append((leaders, rivals))
         if gap > worst:
             worst, pair = gap, (h, l)
-    size = float(arms.sizes[list(pair)].sum())
-    verdict = _compared(worst, claim.epsilon, size, "bounds", "gap of the worst pair of bounds")
-    how, holds, detail = verdict.how, verdict.holds, verdict.detail
-    if not holds and claim.product > 0.0:
-        holds, detail = _all_certified(claim, arms, doubtful)
-        how = "evidence"
-    return Verdict(holds, how, worst, detail, pair)
+    room = float(arms.room(EXACT)[list(pair)].sum())
+    verdict = _compared(worst, claim.epsilon, room, "bounds", "gap of the worst pair of bounds")
+    if claim.product == 0.0:
+        return replace(verdict, pair=pair)
+    required = f"{verdict.required}, or evidence of both sides together at least 1/delta"
+    if verdict.holds:
+        return replace(verdict, required=required, found=f"a gap of {worst:.6g}", pair=pair)
+    holds, found = _all_certified(claim, arms, doubtful)
+    found += f" (the gap of bounds is {worst:.6g})"
+    return Verdict(holds, "evidence", worst, required, found, pair)
 
 
 def _all_certified(
@@ -130,9 +142,9 @@ def _all_certified(
         holds, found, at = certified(claim, arms, leaders, rivals)
         least = min(least, found)
         if not holds:
-            where = claim.sign * at
-            return False, f"evidence of both sides together falls short at {where:.6g}"
-    return True, f"evidence of both sides together at least {math.exp(least):.4g} times 1/delta"
+            where = claim.sign * (arms.origin + at)
+            return False, f"less evidence than 1/delta at {where:.6g}"
+    return True, f"evidence of at least {math.exp(least):.4g}/delta"
 
 
 def certified(
@@ -165,6 +177,8 @@ def certified(
             return True, least, c
         enough, short = c, high
         for _ in range(HALVINGS):
+            if short - enough <= SHARP * (enough - c):
+                break
             middle = enough + (short - enough) / 2.0
             if _least(arms, 1, middle, leaders) >= needed:
                 enough = middle
@@ -188,12 +202,12 @@ def _least(arms: Present, side: int, c: float, rows: Ints) -> float:
 
 def is_best(claim: Claim, decision: Decision, arms: Present, answer: Bools) -> bool:
     """Whether the answer is what was best in the data; ties may go either way."""
+    room = arms.room(EXACT)
     if claim.rule == REGRET:
         losses = _losses(decision.k, arms)
-        room = ROUNDING * float(arms.sizes.max())
-        return bool(losses[answer].max() <= losses[~answer].min() + room)
-    weights = np.minimum(arms.means, decision.ceiling)
+        return bool(losses[answer].max() <= losses[~answer].min() + 2.0 * float(room.max()))
+    weights = arms.weights(decision, arms.means)
     best = decision.best(weights)
     differ = best != answer
     lead = math.fsum(weights[best & differ]) - math.fsum(weights[answer & differ])
-    return lead <= ROUNDING * float(arms.sizes[differ].sum())
+    return lead <= float(room[differ].sum())

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestk.study.verification.claims import EVIDENCE, LIL, ROUNDS, Claim
+from bestk.study.verification.claims import EVIDENCE, LIL, ROUNDS, Claim, limits_of
 from bestk.study.verification.coins import coins
 from bestk.study.verification.evidence import Beta, Bets, Evidence, Normal
 from bestk.study.verification.history import History
@@ -24,8 +25,10 @@ FARTHEST = 1e9  # in sigmas: normal rewards farther from 0 lose the digits that 
 class Statistics:
     """All arms that ever were in the study, one entry each.
 
-    `mean`, `lower` and `upper` are as the policy sees them: of rewards negated to minimise, and of
-    bounded rewards after rounding. `sums` are of rewards as they were told.
+    `means`, `lower` and `upper` are as the policy sees them, of rewards negated to minimise, and of
+    bounded rewards after rounding; they are counted from `origin`, the low end of the range or a
+    reward, so that no digits are lost far from zero. `sums` are of rewards as they were told. Sums
+    are exact up to their last digit; the drifts say what adding in the order of the log loses.
     """
 
     def __init__(self, history: History, claim: Claim) -> None:
@@ -36,18 +39,25 @@ class Statistics:
         arms, told = history.arms, history.rewards
         self.counts: Ints = np.bincount(arms, minlength=self.n)
         self.sums = _sums(arms, told, self.n)
-        self.sizes = _sums(arms, np.abs(told), self.n)  # what rounding is measured by
+        self.sum_drifts = np.abs(_added(arms, told, self.n) - self.sums)
         self.levels: Ints | None = None  # how often each level of ratings or rounding was seen
         seen = claim.sign * told
+        self.origin = self._origin(seen)
         grid = self._grid()
         if grid is not None:
             place = self._placed(grid, seen)
             seen = grid[place]
             pairs = np.bincount(arms * grid.size + place, minlength=self.n * grid.size)
             self.levels = pairs.reshape(self.n, grid.size)
-        self.seen_sums = _sums(arms, seen, self.n)
+        self.seen_sums = _sums(arms, seen, self.n, self.origin)
         with np.errstate(invalid="ignore"):
             self.means: Floats = self.seen_sums / self.counts
+            self.drifts = self.sum_drifts / self.counts
+            if grid is not None:
+                whole = _sums(arms, seen, self.n)
+                self.drifts = np.abs(_added(arms, seen, self.n) - whole) / self.counts
+        if history.lost_as == "worst" and grid is None:
+            raise ValueError("lost pulls count as the worst only where rewards are bet on")
         self.evidence = self._evidence(grid) if claim.bounds == EVIDENCE else None
         self.lower, self.upper = self._bounds()
 
@@ -65,6 +75,17 @@ class Statistics:
     def competes(self, arm: int) -> bool:
         """Whether an arm is in the study, not withdrawn."""
         return arm in self._present
+
+    def told(self, value: float) -> float:
+        """A mean or a bound as people see it: from zero, and not negated."""
+        return self.claim.sign * (self.origin + value)
+
+    def _origin(self, seen: Floats) -> float:
+        """What means and bounds are counted from, as the policy sees rewards."""
+        limits = limits_of(self.rewards)
+        if limits is not None:
+            return min(self.claim.sign * end for end in limits)
+        return float(seen[0]) if seen.size else 0.0
 
     # --- bets -------------------------------------------------------------------------------------
 
@@ -97,9 +118,12 @@ class Statistics:
     def _evidence(self, grid: Floats | None) -> Evidence:
         t = self.counts.astype(np.float64)
         if self.rewards["family"] == "bernoulli":
-            return Beta(t, self.seen_sums, 0.0 if self.claim.sign > 0 else -1.0)
+            return Beta(t, self.seen_sums)
+        holes = np.array(self.history.lost["holes"], np.float64)
+        if self.history.lost_as == "skip":
+            holes[:] = 0.0
         if grid is not None and self.levels is not None:
-            return Bets(t, self.seen_sums, grid, self.levels)
+            return Bets(t, self.seen_sums, grid - self.origin, self.levels, holes)
         return Normal(t, self.seen_sums, self.claim.sigma, self.claim.balanced)
 
     def _bounds(self) -> tuple[Floats, Floats]:
@@ -134,7 +158,14 @@ class Statistics:
         return max(self.history.round + 1, int(self.counts.max()))
 
 
-def _sums(arms: Ints, values: Floats, n: int) -> Floats:
+def _sums(arms: Ints, values: Floats, n: int, origin: float = 0.0) -> Floats:
+    """The sum of value - origin for every arm, rounded once."""
+    ends = np.cumsum(np.bincount(arms, minlength=n))[:-1]
+    own = np.split(values[np.argsort(arms, kind="stable")], ends)
+    return np.array([math.fsum(chain(x.tolist(), repeat(-origin, x.size))) for x in own])
+
+
+def _added(arms: Ints, values: Floats, n: int) -> Floats:
     """The sum of the values of every arm, added in the order in which they came."""
     return np.asarray(np.bincount(arms, values, n), np.float64)
 
