@@ -8,7 +8,11 @@ import sqlite3
 import numpy as np
 
 import bestk
+from bestk.storage import SQLiteStorage
+from bestk.storage import events as ev
 from bestk.study import Study
+from bestk.study.certificate import _certificate
+from bestk.study.specification import Specification
 from bestk.study.verification import verify
 
 MEANS = [0.1, 0.85, 0.4, 0.2, 0.9, 0.15]
@@ -92,14 +96,17 @@ def draw(dice, family, mean):
 
 
 def drive(study, family, dice, until=None, offset=0.0):
-    """Three pulls at a time, some of which are lost, until the rule stops."""
+    """Three pulls at a time, answered in any order, some late, some lost, until the rule stops."""
     means = dict(zip(study.arms, np.resize(MEANS, len(study.arms)), strict=True))
-    while pulls := study.ask(3):
-        for pull in pulls:
+    late = []
+    while out := [*late, *study.ask(3)]:
+        dice.shuffle(out)
+        late = [out.pop()] if len(out) > 2 and dice.random() < 0.3 else []
+        for pull in out:
             fate = dice.random()
-            if fate < 0.05:
+            if fate < 0.03:
                 study.fail(pull, "no luck")
-            if fate < 0.02:
+            elif fate < 0.05:
                 study.forget(pull)
             else:
                 study.tell(pull, offset + draw(dice, family, means[pull.arm]))
@@ -114,6 +121,13 @@ def begin(path, case, **more):
         what = {"decision": CLASSES[kind], "epsilon": 1.0}  # of the total
     settings = {**what, "rewards": REWARDS[family], "delta": 0.1, "seed": 4, **more}
     return Study("s", storage=path, policy=policy, params=params, maximize=maximize, **settings)
+
+
+def forge(path):
+    """The certificate that the first stop in a log would bear out, if it did."""
+    events = list(SQLiteStorage(path).read("s"))
+    stop = next(n for n, event in enumerate(events, 1) if event.kind == ev.STOPPED)
+    return _certificate("s", Specification.from_json(events[0].data), iter(events), stop)
 
 
 def failed(certificate, path):

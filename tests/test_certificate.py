@@ -10,17 +10,21 @@ import pytest
 from bestk.storage import SQLiteStorage
 from bestk.storage import events as ev
 from bestk.study import Study
-from bestk.study.certificate import NothingToCertifyError, _certificate, _Log, make_certificate
+from bestk.study.certificate import NothingToCertifyError, make_certificate
 from bestk.study.verification import verify
+from bestk.study.verification.schema import WARNINGS
 from certified import (
     BY_EVIDENCE,
     CASES,
+    MEANS,
     ONE_OF_EACH_KIND,
     begin,
     copied,
+    draw,
     drive,
     edit,
     failed,
+    forge,
     name_of,
     sha_of,
 )
@@ -245,16 +249,14 @@ def test_a_stop_that_came_too_early_is_refuted(stopped, tmp_path):
     early = Study("s", storage=SQLiteStorage(tmp_path / "early.db"), arms=None, **again(path))
     drive(early, case[1], np.random.default_rng(7), certificate["samples"] // 3)
     assert not early.is_stopped
-    answer = json.dumps(early._fold.answer())
+    answer = json.dumps(early._fold.answer())  # rows, which are the arms here
     storage = SQLiteStorage(tmp_path / "early.db")
     storage.append("s", [ev.Event(ev.STOPPED, arm=early._fold.changes, data=answer)])
-    log = _Log(storage, "s", early.specification)
-    forged = _certificate(log, log.events - 1)
-    wrong = failed(forged, tmp_path / "early.db")
+    wrong = failed(forge(tmp_path / "early.db"), tmp_path / "early.db")
     assert "stopping rule" in wrong
     assert wrong <= {"stopping rule", "stopping statistic"}
     if case == CASES[0]:
-        with pytest.raises(NothingToCertifyError, match="stopping rule"):
+        with pytest.raises(NothingToCertifyError, match="not stopped yet"):
             make_certificate(tmp_path / "early.db")
 
 
@@ -267,9 +269,7 @@ def test_an_answer_that_is_not_the_best_is_refuted(typical, tmp_path):
     worst = problem.decision.best(-means if problem.maximize else means)
     answer = json.dumps(np.flatnonzero(worst).tolist())
     edit(path, "UPDATE log_1 SET data = ? WHERE kind = 9", answer)
-    storage = SQLiteStorage(path)
-    log = _Log(storage, "s", Study("s", storage=storage).specification)
-    wrong = failed(_certificate(log, log.events - 1), path)
+    wrong = failed(forge(path), path)
     assert {"best in the data", "stopping rule"} <= wrong, case
     assert wrong <= {"best in the data", "stopping rule", "stopping statistic"}
 
@@ -289,45 +289,55 @@ def again(path):
 
 
 def test_what_is_told_after_the_stop_is_not_covered(tmp_path):
-    path = tmp_path / "study.db"
+    path, dice = tmp_path / "study.db", np.random.default_rng(1)
     study = begin(path, CASES[0])
-    late = study.ask(6)
-    for pull in late[1:]:
-        study.tell(pull, 0.0)
-    study.add(late[0].arm, 0.0, "elsewhere")
-    drive(study, "gaussian", np.random.default_rng(1))
+    means = dict(zip(study.arms, MEANS, strict=True))
+    while not study.check():
+        first, last = study.ask(2)
+        study.tell(first, draw(dice, "gaussian", means[first.arm]))
+        if not study.check():
+            study.tell(last, draw(dice, "gaussian", means[last.arm]))
     certificate = make_certificate(path)
-    assert sum(arm["open"] for arm in certificate["arms"]) >= 1
-    study.tell(late[0], 9.0)
+    assert sum(arm["open"] for arm in certificate["arms"]) == 1
+    study.tell(last, 9.0)
     assert verify(certificate, path).verified
     later = make_certificate(path)
     assert later["log"] == certificate["log"]
     assert later["arms"] == certificate["arms"]
 
 
-def test_a_value_told_by_another_process_as_the_rule_stopped_is_allowed_for(tmp_path):
-    """The log then has it before the stop, which was decided without it."""
-    path = tmp_path / "study.db"
-    study = begin(path, ("e-lucb", "gaussian", None, {"independent": False}, True))
-    (late,) = study.ask(1)
+def test_a_stop_that_another_process_overtook_does_not_count(tmp_path):
+    """The log then has a value before the stop, which was decided without it."""
+    study = begin(tmp_path / "study.db", CASES[0])
     drive(study, "gaussian", np.random.default_rng(1))
-    before = make_certificate(path)
-    study.tell(late, -30.0 if late.arm in before["answer"] else 30.0)  # the answer may turn
-    path = copied(path, tmp_path)
-    connection = sqlite3.connect(path)
-    with connection:
-        (last,) = connection.execute("SELECT max(seq) FROM log_1").fetchone()
-        (stop,) = connection.execute("SELECT seq FROM log_1 WHERE kind = 9").fetchone()
-        connection.execute("UPDATE log_1 SET seq = -1 WHERE seq = ?", (stop,))
-        connection.execute("UPDATE log_1 SET seq = ? WHERE seq = ?", (stop, last))
-        connection.execute("UPDATE log_1 SET seq = ? WHERE seq = -1", (last,))
-    connection.close()
+    *events, stop = SQLiteStorage(tmp_path / "study.db").read("s")
+    assert stop.kind == ev.STOPPED
+    (worst,) = json.loads(stop.data)[:1]
+    storage = SQLiteStorage(tmp_path / "other.db")
+    storage.append("s", [*events, ev.Event(ev.OBSERVED, "x", worst, -30.0), stop])
+    assert not Study("s", storage=storage).is_stopped
+    with pytest.raises(NothingToCertifyError, match="not stopped yet"):
+        make_certificate(tmp_path / "other.db")
+    assert "stopping rule" in failed(forge(tmp_path / "other.db"), tmp_path / "other.db")
+
+
+@pytest.mark.parametrize("family", ["ratings", "bounded"])
+@pytest.mark.parametrize("kind", [None, "tree", "matching"])
+def test_lost_pulls_that_count_as_the_worst_are_checked(tmp_path, family, kind):
+    path = tmp_path / "study.db"
+    case = ("e-clucb" if kind else "e-lucb", family, kind, {}, True)
+    drive(begin(path, case, lost="worst"), family, np.random.default_rng(5))
     certificate = make_certificate(path)
-    assert certificate["answer"] == before["answer"]
-    assert certificate["log"]["decided"] < certificate["log"]["events"] - 1
+    assert certificate["lost"] == "worst"
+    holes = [arm["holes"] for arm in certificate["arms"]]
+    assert sum(holes) > 0
     assert verify(certificate, path).verified
-    certificate["log"]["decided"] = certificate["log"]["events"] - 1
-    assert "stopping rule" in failed(certificate, path)
+    skipped = {**certificate, "lost": "skip", "warning": WARNINGS["skip"]}
+    assert "problem" in failed(skipped, path)
+    arm = holes.index(max(holes))
+    fewer = copy.deepcopy(certificate)
+    fewer["arms"][arm]["holes"] -= 1
+    assert "lost pulls" in failed(fewer, path)
 
 
 @pytest.mark.parametrize(

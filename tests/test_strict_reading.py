@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bestk.errors import InputError
-from bestk.study.certificate import WARNING, make_certificate
+from bestk.study.certificate import make_certificate
 from bestk.study.verification import read_certificate, verify
 from bestk.study.verification.schema import FORMATS, WARNINGS, Each, Maybe, Value
 from certified import begin, copied, drive, edit, failed, sha_of
@@ -163,7 +163,7 @@ def test_settings_and_labels_are_compared_with_their_types(tmp_path):
 
 def test_a_warning_that_says_less_is_refuted(stopped):
     path, certificate = stopped
-    assert certificate["warning"] == WARNING == WARNINGS[certificate["format"]]
+    assert certificate["warning"] == WARNINGS[certificate["lost"]]
     for text in ("", " ", certificate["warning"] + " ", certificate["warning"].replace("only", "")):
         assert failed({**certificate, "warning": text}, path) == {"warning"}
 

@@ -39,7 +39,7 @@ from bestk.storage.events import Event
 from bestk.study.fold import Fold
 from bestk.study.intervals import intervals
 from bestk.study.opening import open_storage, open_study
-from bestk.study.study import Study
+from bestk.study.specification import Specification
 from bestk.study.verification import verify
 from bestk.study.verification.log import line
 from bestk.study.verification.schema import OLD_WARNING, WARNINGS
@@ -67,7 +67,8 @@ def make_certificate(path: str | os.PathLike[str], name: str | None = None) -> d
             f"study '{study.name}' is not certified: its rule has not stopped yet, so there is"
             " nothing to certify"
         )
-    made = _certificate(study, open_storage(path).read(study.name))
+    log = open_storage(path).read(study.name)
+    made = _certificate(study.name, study.specification, log, study.stopped_at)
     report = verify(made, path)
     if not report.verified:
         wrong = "; ".join(f"{check.name}: {check.detail}" for check in report.failed)
@@ -81,10 +82,11 @@ def make_certificate(path: str | os.PathLike[str], name: str | None = None) -> d
 # --- the numbers ----------------------------------------------------------------------------------
 
 
-def _certificate(study: Study, log: Iterator[Event]) -> dict[str, Any]:
-    """What the events up to and including the stop that counts bear out."""
-    specification, events = study.specification, study.stopped_at
-    digest, fold = hashlib.sha256(), Fold(study.specification)
+def _certificate(
+    name: str, specification: Specification, log: Iterator[Event], events: int
+) -> dict[str, Any]:
+    """What so many events bear out, the last of which stops the study."""
+    digest, fold = hashlib.sha256(), Fold(specification)
     before = islice(log, events - 1)
     while batch := list(islice(before, BATCH)):
         digest.update(b"".join(map(line, batch)))
@@ -107,7 +109,7 @@ def _certificate(study: Study, log: Iterator[Event]) -> dict[str, Any]:
         "format": 1 if is_old else FORMAT,
         "bestk": version("bestk"),
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
-        "study": study.name,
+        "study": name,
         "problem": specification.problem.to_dict(),
         "seed": specification.seed,
         "max_arms": specification.max_arms,
