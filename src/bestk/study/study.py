@@ -13,6 +13,7 @@ import secrets
 import threading
 import time
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -22,10 +23,11 @@ from bestk.decisions.labels import label, thaw
 from bestk.errors import InputError, PullError
 from bestk.kernels.types import LIL_UCB
 from bestk.rewards import Bounded, Gaussian, Rewards, SubGaussian
-from bestk.storage import MemoryStorage, SQLiteStorage, Storage
+from bestk.storage import MemoryStorage, SQLiteStorage, Storage, forks
 from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study.fold import Fold
+from bestk.study.leases import Leases
 from bestk.study.result import Result, Stopped
 from bestk.study.specification import Specification, specify
 from bestk.study.summary import summarise
@@ -41,6 +43,10 @@ class Pull:
     id: str
     arm: Hashable
     index: int
+
+
+def _key(pull: Pull | str) -> str:
+    return pull.id if isinstance(pull, Pull) else pull
 
 
 class Study:
@@ -80,6 +86,7 @@ class Study:
     ) -> None:
         self.name = name
         self._lock = threading.RLock()
+        forks.guard(self, self._lock, forks.STUDY)
         self._alone = storage is None  # nobody else can append
         if storage is None:
             storage = MemoryStorage()
@@ -112,7 +119,9 @@ class Study:
         is_normal = isinstance(rewards, Gaussian | SubGaussian)
         self._farthest = FARTHEST * rewards.sigma if is_normal else math.inf
         self._token, self._asked, self._process = "", 0, 0  # of the names of pulls
+        self._leases = Leases(self.specification.lease)
         self._sync()
+        self._leases.lapsed(self._fold.open)  # none yet: all are seen now
         self._again = [] if self.specification.lease else list(self._fold.open)
 
     def _validate(self, reward: float) -> None:
@@ -132,24 +141,30 @@ class Study:
 
     def _append(self, events: Sequence[Event]) -> None:
         """Write first, then believe: after a crash the log knows at least as much as anyone."""
-        self._storage.append(self.name, events)
-        if self._alone or (len(events) > 1 and self._is_next(events)):
+        if events:
+            self._storage.append(self.name, events)
+            self._believe(events)
+
+    def _believe(self, events: Sequence[Event]) -> None:
+        """Fold what was written, and what others wrote before it."""
+        if self._alone or self._is_next(events):
             self._fold.apply(events)
-        else:
+        elif events:
             self._sync()
 
     def _is_next(self, events: Sequence[Event]) -> bool:
-        """Whether these are all that is new in the log: then they need not be read back."""
-        length = getattr(self._storage, "length", None)  # a storage need not have it
-        return length is not None and length(self.name) == self._fold.seen + len(events)
+        """Whether these came right after what is known: then they need not be read back."""
+        appended = getattr(self._storage, "appended", None)  # a storage need not have it
+        return appended is not None and appended(self.name) == self._fold.seen + len(events)
+
+    def _without_others(self) -> AbstractContextManager[None]:
+        """Nobody else appends meanwhile; a storage need not have it."""
+        alone = getattr(self._storage, "alone", nullcontext)
+        return nullcontext() if self._alone else alone()
 
     def _expire(self) -> None:
-        lease = self.specification.lease
-        if lease is not None:
-            latest = time.time() - lease
-            lapsed = [key for key, pull in self._fold.open.items() if pull.at < latest]
-            if lapsed:
-                self._append([Event(ev.EXPIRED, key, at=time.time()) for key in lapsed])
+        if lapsed := self._leases.lapsed(self._fold.open):
+            self._append([Event(ev.EXPIRED, key, at=time.time()) for key in lapsed])
 
     # --- ask and tell -----------------------------------------------------------------------------
 
@@ -221,6 +236,7 @@ class Study:
 
     def _pull(self, key: str) -> Pull:
         pull = self._fold.open[key]
+        self._leases.see(key)
         return Pull(key, self._fold.all_labels[pull.arm], pull.order)
 
     def tell(self, pull: Pull | str, reward: float) -> None:
@@ -233,34 +249,46 @@ class Study:
 
     def tell_many(self, answers: Iterable[tuple[Pull | str, float]]) -> None:
         """Several answers at once, all or none: much faster where storage is a file."""
+        answers = list(answers)
         with self._lock:
-            fold = self._fold
-            fresh: dict[str, float] = {}
-            for pull, reward in answers:
-                key = pull.id if isinstance(pull, Pull) else pull
-                if key not in fold.open:
-                    self._sync()  # another process may have asked
-                if key in fold.open and key not in fresh:
-                    self._validate(reward)
-                    fresh[key] = float(reward)
-                    continue
-                before = fresh.get(key, fold.answers.get(key))
-                if before is None:
-                    raise PullError(
-                        f"pull {key} was refused: it was given up, its lease ran out, or nobody"
-                        " asked for it"
-                    )
-                if before != reward:
-                    raise PullError(
-                        f"a second answer to pull {key} was refused: it was {before}, now {reward}"
-                    )
-            if not fresh:
+            if len(answers) == 1:
+                self._append(self._fresh(answers))
+                self._require_answer(*answers[0])
                 return
-            now = time.time()
-            self._append([Event(ev.TOLD, key, -1, x, "", now) for key, x in fresh.items()])
-            for key, reward in fresh.items():
-                if fold.answers.get(key) != reward:  # another process was first
-                    raise PullError(f"the answer to pull {key} was refused: it has another by now")
+            with self._without_others():  # who might answer one of them meanwhile
+                self._sync()
+                if fresh := self._fresh(answers):
+                    self._storage.append(self.name, fresh)
+            self._believe(fresh)
+
+    def _fresh(self, answers: Iterable[tuple[Pull | str, float]]) -> list[Event]:
+        """What is new in these answers, all of which are fit to be told."""
+        fold, fresh = self._fold, dict[str, float]()
+        for pull, reward in answers:
+            key = _key(pull)
+            if key not in fold.open:
+                self._sync()  # another process may have asked
+            if key in fold.open and key not in fresh:
+                self._validate(reward)
+                fresh[key] = float(reward)
+                continue
+            before = fresh.get(key, fold.answers.get(key))
+            if before is None:
+                raise PullError(
+                    f"pull {key} was refused: it was given up, its lease ran out, or nobody"
+                    " asked for it"
+                )
+            if before != reward:
+                raise PullError(
+                    f"a second answer to pull {key} was refused: it was {before}, now {reward}"
+                )
+        now = time.time()
+        return [Event(ev.TOLD, key, -1, x, "", now) for key, x in fresh.items()]
+
+    def _require_answer(self, pull: Pull | str, reward: float) -> None:
+        """Refuse an answer where another process was first."""
+        if self._fold.answers.get(_key(pull)) != reward:
+            raise PullError(f"the answer to pull {_key(pull)} was refused: it has another by now")
 
     def fail(self, pull: Pull | str, why: str = "") -> int:
         """Record that a pull came to nothing; it stays open. Returns how often it has failed."""
@@ -278,7 +306,7 @@ class Study:
             self._append([Event(ev.FORGOTTEN, self._require_open(pull), at=time.time())])
 
     def _require_open(self, pull: Pull | str) -> str:
-        key = pull.id if isinstance(pull, Pull) else pull
+        key = _key(pull)
         self._sync()
         if key not in self._fold.open:
             raise PullError(f"pull {key} was refused: it is not open")
