@@ -11,6 +11,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import lru_cache
+from math import modf
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryFile
@@ -62,9 +64,20 @@ def export(
 
 def iso(at: float | None) -> str | None:
     """A time as ISO 8601 has it, in UTC."""
-    return (
-        None if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds")
-    )
+    if at is None:
+        return None
+    fraction, whole = modf(at)
+    micros = round(fraction * 1e6)  # as datetime rounds
+    if micros < 0 or micros == 1_000_000:
+        return datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds")
+    minutes, seconds = divmod(int(whole), 60)
+    return f"{_minute(minutes)}:{seconds:02d}.{micros:06d}+00:00"
+
+
+@lru_cache(maxsize=1024)
+def _minute(minutes: int) -> str:
+    """So many minutes after the beginning of 1970; times of one minute come one after the other."""
+    return datetime.fromtimestamp(60 * minutes, UTC).isoformat(timespec="minutes")[:-6]
 
 
 @contextmanager

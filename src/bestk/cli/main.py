@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from bestk import __version__
+from bestk.cli.backup import backup
 from bestk.cli.certify import certify
 from bestk.cli.console import note
 from bestk.cli.doctor import doctor
@@ -81,6 +82,7 @@ for _command in (
     report,
     export,
     doctor,
+    backup,
 ):
     app.command()(_guard(_command))
 app.command(cls=PlanCommand)(_guard(plan))

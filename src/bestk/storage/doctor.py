@@ -151,8 +151,7 @@ class Examination:
                     storage.append(found.name, batch)
             storage.close()
         except BaseException:
-            for name in (target, *(files.beside(target, side) for side in ("-wal", "-shm"))):
-                name.unlink(missing_ok=True)
+            files.discard(target)
             raise
 
 

@@ -255,20 +255,29 @@ def make(path: Path, shown: Path) -> None:
             connection.execute(MARKS)
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {VERSION}")
-        _place(draft, path)
+        place(draft, path)  # or another process's, which is as good
     except OSError as error:
         raise StorageError(f"{shown} was refused: cannot make it ({error.strerror})") from error
     finally:
-        for name in (draft, *(beside(draft, side) for side in ("-wal", "-shm", "-journal"))):
-            name.unlink(missing_ok=True)
+        discard(draft)
 
 
-def _place(draft: Path, path: Path) -> None:
-    with suppress(FileExistsError):  # another process was quicker: its file is as good
+def place(draft: Path, path: Path) -> bool:
+    """Give a file its name whole; False if another process was quicker, whose file is left."""
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without links
         try:
-            os.link(draft, path)
-        except FileExistsError:
-            raise
-        except OSError:  # a file system without links
             with path.open("xb") as file:
                 file.write(draft.read_bytes())
+        except FileExistsError:
+            return False
+    return True
+
+
+def discard(draft: Path) -> None:
+    """Remove a file that is not to stay, and what SQLite keeps beside it."""
+    for name in (draft, *(beside(draft, side) for side in ("-wal", "-shm", "-journal"))):
+        name.unlink(missing_ok=True)

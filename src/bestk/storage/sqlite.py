@@ -14,8 +14,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, cast
 
@@ -32,7 +31,7 @@ MARKED = 100  # events after which their number is noted: each time costs a page
 TAKEN = (sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_ROWID)
 Row = tuple[Any, ...]
 
-_event = cast("Callable[[Row], Event]", partial(tuple.__new__, Event))  # faster than Event._make
+_new = cast("Callable[[type[Event], Row], Event]", tuple.__new__)  # faster than Event._make
 
 
 class SQLiteStorage:
@@ -268,16 +267,14 @@ class SQLiteStorage:
     def read(self, study: str, start: int = 0) -> Iterator[Event]:
         """The events of a study from number `start` on, in log order, each as it was written."""
         rows = self._fetch(study, start, FEW)
-        if len(rows) == 1:
-            return iter((_event(rows[0]),))
-        events = map(_event, rows)
+        events = map(_new, repeat(Event), rows)
         if len(rows) < FEW:
             return events
         return chain(events, chain.from_iterable(self._chunks(study, start + FEW)))
 
     def _chunks(self, study: str, start: int) -> Iterator[Iterator[Event]]:
         while rows := self._fetch(study, start, MANY):
-            yield map(_event, rows)
+            yield map(_new, repeat(Event), rows)
             start += len(rows)
 
     def _fetch(self, study: str, start: int, most: int) -> list[Row]:
