@@ -156,8 +156,10 @@ class Examination:
 
 
 def _events(connection: sqlite3.Connection, found: Found, start: int) -> Iterator[Event]:
+    if found.whole <= start:
+        return iter(())  # its table need not even have the columns
     query = schema.WINDOW.format(found.number)
-    return map(Event._make, connection.execute(query, (start, max(0, found.whole - start))))
+    return map(Event._make, connection.execute(query, (start, found.whole - start)))
 
 
 def _notes(file: Path) -> list[str]:
