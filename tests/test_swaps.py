@@ -34,8 +34,28 @@ def tell_until_refused(study, most=20):
     return kept, str(refusal.value)
 
 
+TOLD = (
+    "import sys; from bestk.storage import SQLiteStorage\n"
+    "print(*(e.key for e in SQLiteStorage(sys.argv[1]).read('s') if e.kind == 2))"
+)
+WORK = (
+    "import sys; from bestk.study import Study\n"
+    "study = Study('s', storage=sys.argv[1])\n"
+    "study.tell_many([(pull, 0.5) for pull in study.ask(int(sys.argv[2]))])\n"
+)
+
+
 def told(path):
-    return [event.key for event in SQLiteStorage(path).read("s") if event.kind == ev.TOLD]
+    """What another process reads."""
+    done = python(TOLD, path)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def work(path, pulls):
+    """Another process tells so much."""
+    done = python(WORK, path, str(pulls))
+    assert done.returncode == 0, done.stderr
 
 
 def begun(path, pulls=3):
@@ -97,33 +117,33 @@ def test_nor_one_in_a_folder_that_was_quiet(tmp_path):
     assert len(told(path)) == 4
 
 
-def test_the_one_that_was_swapped_does_not_harm_what_took_its_place(tmp_path):
+@pytest.mark.parametrize("swap", [copied, replaced])
+@pytest.mark.parametrize("notices", [True, False])
+def test_the_one_that_was_swapped_does_not_harm_what_took_its_place(swap, notices, tmp_path):
     """Closing moves the pages of a write-ahead file into the file, over what others wrote."""
     path = tmp_path / "study.db"
     study = begun(path)
-    copied(path)
-    other = Study("s", storage=path)
-    mine = [pull.id for pull in other.ask(300)]
-    other.tell_many([(key, 0.5) for key in mine])
-    kept, _ = tell_until_refused(study)
-    assert kept == []
-    before = told(path)
-    other._storage.close()
-    del study
-    assert told(path) == before
-    assert set(mine) <= set(before)
-
-
-def test_nor_does_one_that_never_noticed(tmp_path):
-    path = tmp_path / "study.db"
-    idle = begun(path)
-    copied(path)
-    other = Study("s", storage=path)
-    other.tell_many([(pull, 0.5) for pull in other.ask(300)])
-    idle._storage.close()
-    other.tell_many([(pull, 0.5) for pull in other.ask(10)])
-    other._storage.close()
+    swap(path)
+    work(path, 300)
+    if notices:
+        assert tell_until_refused(study)[0] == []
+    study._storage.close()
+    work(path, 10)
     assert len(told(path)) == 313
+
+
+def test_a_process_whose_file_was_swapped_does_not_open_it_again(tmp_path):
+    """SQLite would share the index of a write-ahead file that is gone."""
+    path = tmp_path / "study.db"
+    study = begun(path)
+    copied(path)
+    for _ in range(2):  # before and after it was noticed
+        for read_only in (True, False):
+            with pytest.raises(StorageError, match="open it in a new one"):
+                SQLiteStorage(path, read_only=read_only)
+        tell_until_refused(study)
+    work(path, 10)
+    assert len(told(path)) == 13
 
 
 def test_folders_that_are_removed_cost_no_open_files(tmp_path):

@@ -19,7 +19,7 @@ from secrets import token_hex
 from typing import NamedTuple
 
 from bestk.errors import StorageError
-from bestk.storage import schema, wal
+from bestk.storage import identity, schema, wal
 from bestk.storage.schema import MARKS, STUDIES, VERSION
 from bestk.storage.wal import PAGE
 
@@ -66,6 +66,8 @@ def look(path: Path, patience: float) -> State:
             return State("unreadable", "it may not be read")
         if not path.stat().st_size:
             return State("empty", "it is empty; remove it, or name a file that is yet to be made")
+        if (why := identity.stale(path)) is not None:
+            return State("unreadable", why)
         if (hole := wal.hole(beside(path, "-wal"))) is not None:
             return State("damaged", hole)
     except OSError as error:

@@ -11,13 +11,10 @@ from __future__ import annotations
 import ctypes
 import os
 import sqlite3
-import threading
 import time
-from collections.abc import Iterable
+import weakref
 from contextlib import suppress
 from pathlib import Path
-
-from bestk.storage import files, schema
 
 SETTLED = 0.1  # seconds: the clocks of file systems that tell fractions of a second are finer
 Identity = tuple[int, int] | None  # device and inode
@@ -37,12 +34,27 @@ class Watch:
         self._folder: int | None = None
         with suppress(OSError):  # some systems open no folders
             self._folder = os.open(path.parent, os.O_RDONLY)
+        _watches.add(self)
 
     def close(self) -> None:
         """Let the folder go."""
         folder, self._folder = self._folder, None
+        _watches.discard(self)
         if folder is not None:
             os.close(folder)
+
+    def give_up(self, connection: sqlite3.Connection) -> None:
+        """Let all go, but never close the connection.
+
+        Closing moves pages into a file that others may have written to since.
+        """
+        self.close()
+        _given_up.add(self._file)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+
+    def is_stale(self, file: Identity) -> bool:
+        """Whether a connection to that file writes where nobody else reads."""
+        return file == self._file and self._compared() is not None
 
     def swapped(self) -> str | None:
         """What has happened to them; None if they are the same still."""
@@ -81,28 +93,16 @@ def _identity(name: str) -> Identity:
     return found.st_dev, found.st_ino
 
 
-def abandon(connection: sqlite3.Connection) -> None:
-    """Never close it: closing moves pages into a file that others may have written to since."""
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+_watches: weakref.WeakSet[Watch] = weakref.WeakSet()  # of connections that are open
+_given_up: set[Identity] = set()  # files whose connections are never closed
 
 
-def close(
-    connection: sqlite3.Connection,
-    lock: threading.RLock,
-    folder: Path | None,
-    watch: Watch | None = None,
-    unmarked: Iterable[int] = (),
-) -> None:
-    """Close a connection, noting how many events there are in the tables with these numbers."""
-    with lock:
-        if watch is not None:
-            watch.close()
-            if watch.is_in_the_way():
-                abandon(connection)
-                return
-        with suppress(sqlite3.Error):
-            connection.execute("PRAGMA busy_timeout = 1000")
-            for number in unmarked:
-                connection.execute(schema.MARK_ALL.format(number))
-        connection.close()
-    files.remove(folder)
+def stale(path: Path) -> str | None:
+    """Why this process cannot open a file: SQLite would share what it has of a swapped one."""
+    file = _identity(str(path))
+    if file is not None and (file in _given_up or any(w.is_stale(file) for w in list(_watches))):
+        return (
+            "files beside it were swapped while this process had it open, so that this process"
+            " cannot read it any more; open it in a new one"
+        )
+    return None

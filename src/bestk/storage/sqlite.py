@@ -20,8 +20,9 @@ from typing import Any, cast
 
 from bestk.errors import StorageError
 from bestk.storage import checksums, files, forks, old, schema
+from bestk.storage.closing import close
 from bestk.storage.events import Event
-from bestk.storage.identity import Watch, abandon, close
+from bestk.storage.identity import Watch
 from bestk.storage.schema import Statements
 
 PATIENCE = 30.0  # seconds to wait for another process's commit
@@ -251,14 +252,13 @@ class SQLiteStorage:
         """Raise if what was told went to a file that is no longer there."""
         what = self._watch.swapped()
         if what is not None and self._connection is not None:
-            abandon(self._connection)
-            self._watch.close()
+            self._watch.give_up(self._connection)
             self._close.detach()
             self._connection = None
             self._lost = (
                 f"{self.path} was refused: {what} while it was open; the last events told to it"
-                f" may not be in the file. Open the study again and look; to copy a study that is"
-                f" open, use `bestk backup`"
+                " may not be in the file. Open the study in a new process and look; to copy a file"
+                " that is open, use `bestk backup`"
             )
             raise StorageError(self._lost)
 
