@@ -55,10 +55,15 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
+def append_and_die(path, events):
+    """A process appends events one by one, and is killed."""
+    done = python(KILLED, path, input=json.dumps(list(events)))
+    assert done.returncode == -signal.SIGKILL, done.stderr
+
+
 def write_and_die(path, pulls=200):
     """A file whose writer was killed: what it told is in the write-ahead file."""
-    done = python(KILLED, path, input=json.dumps(list(log(pulls))))
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    append_and_die(path, log(pulls))
     assert Path(f"{path}-wal").stat().st_size > FRAME * pulls
     return path
 
