@@ -31,6 +31,12 @@ _block = struct.Struct("<" + CODES * BLOCK)
 Row = Sequence[Any]  # kind, key, arm, reward, data, at; of a damaged file: anything
 
 
+def plain(event: Row) -> tuple[Any, ...]:
+    """The fields of an event as they will be read back: SQLite knows no negative zero."""
+    kind, key, arm, reward, data, at = event
+    return kind, key, arm, reward + 0.0, data, at + 0.0
+
+
 def begin(study: str) -> int:
     """What the first event of a study is chained to."""
     return crc32(study.encode()) - OFFSET
@@ -42,6 +48,16 @@ def after(total: int, row: Row) -> int:
     texts, numbers = divmod(total + OFFSET, MASK + 1)
     numbers = crc32(_one.pack(kind, len(key), arm, reward, len(data), at), numbers)
     return (crc32((key + data).encode(), texts) << 32 | numbers) - OFFSET
+
+
+def numbered(seq: int, total: int, events: Iterable[Row]) -> list[tuple[Any, ...]]:
+    """Events that follow number `seq`: each with its number before it, its checksum behind."""
+    rows = []
+    for event in events:
+        row = plain(event)
+        seq, total = seq + 1, after(total, row)
+        rows.append((seq, *row, total))
+    return rows
 
 
 def after_all(total: int, rows: Sequence[Row]) -> int | None:

@@ -17,6 +17,10 @@ from contextlib import suppress
 from pathlib import Path
 
 SETTLED = 0.1  # seconds: the clocks of file systems that tell fractions of a second are finer
+SWAPPED = (
+    "{} was refused: {} while it was open; the last events told to it may not be in the file. Open"
+    " the study in a new process and look; to copy a file that is open, use `bestk backup`"
+)
 Identity = tuple[int, int] | None  # device and inode
 
 

@@ -60,6 +60,6 @@ def _checked(connection: sqlite3.Connection, number: int, name: str) -> Iterator
     query = schema.SELECT.format(number, "seq").replace("log_", "old_")
     while rows := connection.execute(query, (seq, CHUNK)).fetchall():
         check(rows, seq)
-        for row in rows:
-            total, seq = checksums.after(total, row[:6]), seq + 1
-            yield (seq, *row[:6], total)
+        found = checksums.numbered(seq, total, (row[:6] for row in rows))
+        yield from found
+        seq, total = found[-1][0], found[-1][-1]

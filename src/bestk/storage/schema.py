@@ -64,8 +64,16 @@ def begin_study(connection: sqlite3.Connection, name: str) -> int:
     return number
 
 
-def mark(connection: sqlite3.Connection, number: int) -> int:
-    """So many events of a study there must be."""
+def number(connection: sqlite3.Connection, study: str) -> int | None:
+    """Of the table of a study; None if the file has no such study."""
+    row = connection.execute("SELECT id FROM studies WHERE name = ?", (study,)).fetchone()
+    return int(row[0]) if row else None
+
+
+def mark(connection: sqlite3.Connection, number: int, version: int) -> int:
+    """So many events of a study there must be; old files do not say."""
+    if version == OLD:
+        return 0
     row = connection.execute("SELECT length FROM marks WHERE id = ?", (number,)).fetchone()
     return int(row[0]) if row else 0
 
@@ -74,19 +82,19 @@ def complaint(connection: sqlite3.Connection) -> str | None:
     """What is wrong with the tables; None if they are those that were made."""
     connection.execute("BEGIN")  # one view of all of them, whoever writes
     try:
-        number = version(connection)
+        format_ = version(connection)
         tables = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type='table'"))
         studies = connection.execute("SELECT id, name FROM studies").fetchall()
         marks = None
-        if number != OLD and tables.get("marks") == MARKS:
+        if format_ != OLD and tables.get("marks") == MARKS:
             marks = {row[0] for row in connection.execute("SELECT id FROM marks")}
     finally:
         connection.execute("ROLLBACK")
-    if number != OLD and marks != {row[0] for row in studies}:
+    if format_ != OLD and marks != {row[0] for row in studies}:
         return "the table of the lengths of its studies is damaged"
     if not all(isinstance(name, str) for _, name in studies):
         return "the name of a study is damaged"
-    log = OLD_LOG if number == OLD else LOG
+    log = OLD_LOG if format_ == OLD else LOG
     made = {f"log_{row[0]}": log.format(row[0]) for row in studies}
     found = {name: sql for name, sql in tables.items() if name.startswith("log_")}
     return None if made == found else "the tables of its studies are not those that were made"

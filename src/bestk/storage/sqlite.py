@@ -22,7 +22,7 @@ from bestk.errors import StorageError
 from bestk.storage import checksums, files, forks, old, schema
 from bestk.storage.closing import close
 from bestk.storage.events import Event
-from bestk.storage.identity import Watch
+from bestk.storage.identity import SWAPPED, Watch
 from bestk.storage.schema import Statements
 
 PATIENCE = 30.0  # seconds to wait for another process's commit
@@ -193,7 +193,7 @@ class SQLiteStorage:
         seq = end[0] + 1
         if seq % MARKED == 0:
             return False
-        row = _plain(event)
+        row = checksums.plain(event)
         total = checksums.after(end[1], row)
         try:
             connection.execute(statements.insert, (seq, *row, total))  # commits by itself
@@ -236,12 +236,9 @@ class SQLiteStorage:
         start, total = (last[1], last[2]) if last else (0, checksums.begin(study))
         if start < self._marks.get(study, 0):
             raise self._cut(study, start)
-        rows, seq = [], start
-        for event in events:
-            row = _plain(event)
-            seq, total = seq + 1, checksums.after(total, row)
-            rows.append((seq, *row, total))
+        rows = checksums.numbered(start, total, events)
         connection.executemany(statements.insert, rows)
+        seq, *_, total = rows[-1] if rows else (start, total)
         self._ends[study] = seq, total
         if start == 0 or start // MARKED != seq // MARKED:
             connection.execute(schema.MARK, (statements.number, seq))
@@ -255,11 +252,7 @@ class SQLiteStorage:
             self._watch.give_up(self._connection)
             self._close.detach()
             self._connection = None
-            self._lost = (
-                f"{self.path} was refused: {what} while it was open; the last events told to it"
-                " may not be in the file. Open the study in a new process and look; to copy a file"
-                " that is open, use `bestk backup`"
-            )
+            self._lost = SWAPPED.format(self.path, what)
             raise StorageError(self._lost)
 
     # --- reading ----------------------------------------------------------------------------------
@@ -357,12 +350,11 @@ class SQLiteStorage:
         """The statements for a study; None if the file has no such study."""
         if connection is None:
             return None
-        row = connection.execute("SELECT id FROM studies WHERE name = ?", (study,)).fetchone()
-        if row is None:
+        number = schema.number(connection, study)
+        if number is None:
             return None
-        if self._version != schema.OLD:
-            self._marks[study] = schema.mark(connection, row[0])
-        self._statements[study] = schema.statements(row[0], self._version)
+        self._marks[study] = schema.mark(connection, number, self._version)
+        self._statements[study] = schema.statements(number, self._version)
         return self._statements[study]
 
     def studies(self) -> list[str]:
@@ -406,9 +398,3 @@ class SQLiteStorage:
         return StorageError(
             f"{self.path} was refused: {why} ({error}); nothing told before is lost"
         )
-
-
-def _plain(event: Event) -> Row:
-    """The fields as they will be read back: SQLite knows no negative zero."""
-    kind, key, arm, reward, data, at = event
-    return kind, key, arm, reward + 0.0, data, at + 0.0
