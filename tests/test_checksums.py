@@ -227,14 +227,14 @@ def test_several_processes_bring_an_old_file_up_to_date_at_once(tmp_path):
 KILLED_AT_WORK = """
 import os, signal, sys
 from bestk.storage import Event, SQLiteStorage, checksums
-count, after = 0, checksums.after
+count, plain = 0, checksums.plain
 def counted(*args):
     global count
     count += 1
     if count == int(sys.argv[2]):
         os.kill(os.getpid(), signal.SIGKILL)
-    return after(*args)
-checksums.after = counted
+    return plain(*args)
+checksums.plain = counted
 SQLiteStorage(sys.argv[1]).append("s", [Event(6, "more", 0, 0.5)])
 """
 

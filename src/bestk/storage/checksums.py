@@ -52,11 +52,14 @@ def after(total: int, row: Row) -> int:
 
 def numbered(seq: int, total: int, events: Iterable[Row]) -> list[tuple[Any, ...]]:
     """Events that follow number `seq`: each with its number before it, its checksum behind."""
-    rows = []
-    for event in events:
-        row = plain(event)
-        seq, total = seq + 1, after(total, row)
-        rows.append((seq, *row, total))
+    rows, pack = [], _one.pack
+    texts, numbers = divmod(total + OFFSET, MASK + 1)
+    for kind, key, arm, reward, data, at in map(plain, events):
+        seq += 1
+        numbers = crc32(pack(kind, len(key), arm, reward, len(data), at), numbers)
+        texts = crc32((key + data).encode(), texts)
+        stored = (texts << 32 | numbers) - OFFSET
+        rows.append((seq, kind, key, arm, reward, data, at, stored))
     return rows
 
 
