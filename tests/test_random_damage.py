@@ -83,7 +83,8 @@ def seen(path):
 def examined(path):
     """What the doctor says: state, notes, and of each study its name and what is whole of it."""
     with Examination(path) as found:
-        studies = {each.name: list(found.read(each.name)) for each in found.studies}
+        named = [each.name for each in found.studies if each.note is None]
+        studies = {name: list(found.read(name)) for name in named}
         return found.state, found.notes, studies
 
 
