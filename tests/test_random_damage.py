@@ -157,5 +157,9 @@ def test_random_damage_is_never_passed_over(block):
     assert found["refused"]
 
 
+def test_rows_out_of_order_do_not_keep_the_doctor_for_ever():
+    assert harmed(1292) == "refused"
+
+
 if __name__ == "__main__":
     print(Counter(harmed(seed) for seed in range(int(sys.argv[1]), int(sys.argv[2]))))

@@ -126,7 +126,9 @@ def _rows(connection: sqlite3.Connection, query: str) -> Iterator[Row | str]:
             return
         except sqlite3.Error as error:
             yield str(error)
-        done = _behind(connection, query, done)
+        before, done = done, _behind(connection, query, done)
+        if done is not None and done <= before:
+            return  # rows out of order lead nowhere
 
 
 def _behind(connection: sqlite3.Connection, query: str, done: int) -> int | None:
