@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bestk.storage import Event, MemoryStorage, SQLiteStorage
+from bestk.storage import Event, MemoryStorage, SQLiteStorage, checksums, schema
 from bestk.storage import events as ev
 
 PAGE = 4096
@@ -55,10 +55,15 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
+def append_and_die(path, events):
+    """A process appends events one by one, and is killed."""
+    done = python(KILLED, path, input=json.dumps(list(events)))
+    assert done.returncode == -signal.SIGKILL, done.stderr
+
+
 def write_and_die(path, pulls=200):
     """A file whose writer was killed: what it told is in the write-ahead file."""
-    done = python(KILLED, path, input=json.dumps(list(log(pulls))))
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    append_and_die(path, log(pulls))
     assert Path(f"{path}-wal").stat().st_size > FRAME * pulls
     return path
 
@@ -75,6 +80,42 @@ def sql(path, *statements):
     for statement in statements:
         connection.execute(statement)
     connection.close()
+
+
+def forge(path, *statements):
+    """Change a file as a program could that knows its format: the checksums fit."""
+    sql(path, *statements)
+    connection = sqlite3.connect(path, isolation_level=None)
+    for number, name in connection.execute("SELECT id, name FROM studies").fetchall():
+        total = checksums.begin(name)
+        query = f"SELECT kind, key, arm, reward, data, at, seq FROM log_{number} ORDER BY seq"
+        for *event, seq in connection.execute(query).fetchall():
+            total = checksums.after(total, event)
+            connection.execute(f"UPDATE log_{number} SET checksum = ? WHERE seq = ?", (total, seq))
+    connection.close()
+
+
+def write_old(path, pulls=1500, names=("s",)):
+    """A file as version 0.1 wrote them."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute(schema.STUDIES)
+    connection.execute("PRAGMA application_id = 1650815860")
+    connection.execute("PRAGMA user_version = 1")
+    for number, name in enumerate(names, 1):
+        connection.execute("INSERT INTO studies VALUES (?, ?)", (number, name))
+        connection.execute(
+            f"CREATE TABLE log_{number} (seq INTEGER PRIMARY KEY, kind INTEGER NOT NULL,"
+            " key TEXT NOT NULL, arm INTEGER NOT NULL, reward REAL NOT NULL, data TEXT NOT NULL,"
+            " at REAL NOT NULL)"
+        )
+        connection.executemany(
+            f"INSERT INTO log_{number} (kind, key, arm, reward, data, at)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            list(log(pulls)),
+        )
+    connection.close()
+    return path
 
 
 def overwrite(path, offset, data):

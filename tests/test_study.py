@@ -231,7 +231,7 @@ def test_two_objects_share_a_file(tmp_path):
 
 def test_a_lease_runs_out(monkeypatch):
     now = [1000.0]
-    monkeypatch.setattr("time.time", lambda: now[0])
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
     study = Study("s", "ab", k=1, lease=10.0)
     (pull,) = study.ask()
     now[0] += 11

@@ -7,12 +7,13 @@ import os
 import random
 import subprocess
 import time
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 import damage
+from bestk.cli.export import iso
 from bestk.decisions.labels import freeze
 from bestk.report import study_tables
 from bestk.report.cells import read_label_cell
@@ -135,7 +136,7 @@ def test_a_study_of_the_future_does_not_hide_the_others(tmp_path):
     path = tmp_path / "study.db"
     Study("now", "ab", k=1, storage=path)
     Study("then", "ab", k=1, storage=path)
-    damage.sql(path, """UPDATE log_2 SET data = replace(data, '"format": 1', '"format": 9')""")
+    damage.forge(path, """UPDATE log_2 SET data = replace(data, '"format": 1', '"format": 9')""")
     now, then = json.loads(fine("list", path, "--json"))
     assert (now["state"], now["samples"]) == ("running", 0)
     assert (then["samples"], then["arms"]) == (None, None)
@@ -187,9 +188,14 @@ def test_export_writes_to_standard_output_in_any_language(file):
     assert {"a,b", "'=1+1", "[bold]x[/bold]", r'"new\nline"', "7"} <= {row["arm"] for row in rows}
 
 
+def content(path):
+    """Read by another process: this one would lose its locks on a file that it has open."""
+    return subprocess.run(["cat", path], capture_output=True, check=True).stdout
+
+
 def test_what_cannot_be_is_refused(file, tmp_path):
     path, _ = file
-    before = path.read_bytes()
+    before = content(path)
     nothing = tmp_path / "nothing.db"
     for args, said in (
         (("status", path), "Name one of done, odd, ended"),
@@ -209,7 +215,7 @@ def test_what_cannot_be_is_refused(file, tmp_path):
         assert (done.returncode, done.stdout) == (2, ""), args
         assert said in done.stderr
         assert "Traceback" not in done.stderr
-    assert path.read_bytes() == before
+    assert content(path) == before
     assert list(tmp_path.iterdir()) == []
 
 
@@ -246,7 +252,7 @@ def test_the_readers_need_no_right_to_write(tmp_path):
 def test_the_doctor_finds_a_file_healthy(file):
     path, studies = file
     data = json.loads(good("doctor", str(path), "--json"))
-    assert (data["state"], data["format"], data["findings"]) == ("healthy", 1, [])
+    assert (data["state"], data["format"], data["findings"]) == ("healthy", 2, [])
     for found, study in zip(data["studies"], studies, strict=True):
         assert (found["name"], found["samples"]) == (study.name, study.samples)
         assert (found["folds"], found["loss"]) == (True, None)
@@ -292,7 +298,7 @@ def test_the_doctor_works_on_what_nothing_else_opens(make, said, tmp_path):
 
 def test_a_log_that_makes_no_study_is_not_healthy(tmp_path):
     path = damage.write(tmp_path / "study.db", 20)
-    damage.sql(path, "UPDATE log_1 SET data = 'no JSON' WHERE seq = 1")
+    damage.forge(path, "UPDATE log_1 SET data = 'no JSON' WHERE seq = 1")
     done = call("doctor", path, "--json")
     assert done.returncode == 1
     data = json.loads(done.stdout)
@@ -301,10 +307,47 @@ def test_a_log_that_makes_no_study_is_not_healthy(tmp_path):
     assert "JSON" in data["studies"][0]["problem"]
 
 
+def test_times_are_those_of_the_standard_library():
+    dice = random.Random(4)
+    times = [0.0, 0.9999995, 0.9999996, 59.9999999, -1.5, 253402300799.0, 1.7e9 + 1e-6]
+    times += [dice.uniform(0, 4e9) for _ in range(2000)]
+    for at in times:
+        whole = datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds")
+        assert iso(at) == whole
+
+
+def test_a_backup_is_made_while_others_write_and_overwrites_nothing(tmp_path):
+    path, out = tmp_path / "study.db", tmp_path / "copy.db"
+    study = Study("s", "ab", k=1, storage=path, seed=1)
+    study.tell(study.ask()[0], 0.5)
+    assert "holds 3 events" in fine("backup", path, out)
+    study.tell(study.ask()[0], 0.5)  # nothing has happened to the locks
+    assert json.loads(fine("status", out, "--json"))["samples"] == 1
+    assert json.loads(fine("status", path, "--json"))["samples"] == 2
+    before = damage.snapshot(tmp_path)
+    for wrong, said in (
+        ((path, out), "there already"),
+        ((path, path), "there already"),
+        ((tmp_path / "no.db", tmp_path / "new.db"), "no such file"),
+        ((path, tmp_path / "no" / "new.db"), "no folder"),
+    ):
+        done = call("backup", *wrong)
+        assert (done.returncode, said in done.stderr) == (2, True)
+    assert damage.snapshot(tmp_path) == before
+
+
+def test_a_backup_of_a_damaged_file_is_refused(tmp_path):
+    path = damage.write(tmp_path / "study.db", 20)
+    damage.sql(path, "UPDATE log_1 SET reward = 1 WHERE seq = 11")
+    done = call("backup", path, tmp_path / "copy.db")
+    assert (done.returncode, "it is damaged" in done.stderr) == (2, True)
+    assert [p.name for p in tmp_path.iterdir()] == ["study.db"]
+
+
 def test_times_have_one_form_throughout(tmp_path):
     """So that programs which guess it from the first row read them all."""
     path = damage.write(tmp_path / "study.db", 20)
-    damage.sql(path, "UPDATE log_1 SET at = at + 0.125 WHERE seq % 7 = 0")
+    damage.forge(path, "UPDATE log_1 SET at = at + 0.125 WHERE seq % 7 = 0")
     rows = list(csv.reader(io.StringIO(fine("export", path, "--format", "csv"))))
     assert len(rows) == 21
     assert rows[1][4:] == [

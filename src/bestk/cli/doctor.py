@@ -16,7 +16,8 @@ from bestk.errors import InputError
 from bestk.report.text import printable
 
 if TYPE_CHECKING:
-    from bestk.storage.doctor import Examination, Found
+    from bestk.storage.doctor import Examination
+    from bestk.storage.survey import Found
 
 STATES = {
     "healthy": "healthy",
@@ -56,6 +57,7 @@ def doctor(
             "state": "damaged" if found.state == "healthy" and not is_healthy else found.state,
             "format": found.version,
             "findings": found.findings,
+            "notes": found.notes,
             "studies": studies,
             "recovered": None if recover is None else str(recover),
         }
@@ -74,6 +76,7 @@ def _studied(found: Examination, each: Found) -> dict[str, Any]:
         "readable": each.readable,
         "whole": each.whole,
         "loss": each.loss,
+        "note": each.note,
         "folds": False,
         "samples": None,
         "certified": None,
@@ -97,7 +100,7 @@ def _show(data: dict[str, Any]) -> None:
     from rich.text import Text
 
     show(Text(f"{printable(data['file'])}: {STATES[data['state']]}"))
-    for finding in data["findings"]:
+    for finding in data["findings"] + data["notes"]:
         show(Text(f"- {printable(finding)}"))
     if data["studies"]:
         table = Table()
@@ -108,8 +111,8 @@ def _show(data: dict[str, Any]) -> None:
             table.add_row(name, f"{each['readable']:,}", f"{each['whole']:,}", Text(_makes(each)))
         show(table)
     for each in data["studies"]:
-        if each["loss"]:
-            show(Text(f"{printable(each['name'])}: {printable(each['loss'])}"))
+        for said in filter(None, (each["loss"], each["note"])):
+            show(Text(f"{printable(each['name'])}: {printable(said)}"))
     if data["recovered"]:
         show(Text(f"All events before the first loss are in {printable(data['recovered'])}."))
     elif data["state"] == "damaged" and any(each["whole"] for each in data["studies"]):

@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from bestk import __version__
+from bestk.cli.backup import backup
 from bestk.cli.certify import certify
 from bestk.cli.console import note
 from bestk.cli.doctor import doctor
@@ -118,6 +119,7 @@ for _command in (
     report,
     export,
     doctor,
+    backup,
 ):
     app.command()(_guard(_command))
 app.command(cls=PlanCommand)(_guard(plan))

@@ -27,7 +27,7 @@ class Event(NamedTuple):
     arm: int = -1
     reward: float = 0.0
     data: str = ""
-    at: float = 0.0  # seconds since 1970; for people and leases, never read by the fold
+    at: float = 0.0  # seconds since 1970; for people, never read by the fold
 
 
 class Storage(Protocol):

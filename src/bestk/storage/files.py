@@ -19,21 +19,21 @@ from secrets import token_hex
 from typing import NamedTuple
 
 from bestk.errors import StorageError
-from bestk.storage import wal
+from bestk.storage import identity, schema, wal
+from bestk.storage.schema import MARKS, STUDIES, VERSION
+from bestk.storage.wal import PAGE
 
 APPLICATION = 0x62657374  # "best", in the header of every file of ours
-VERSION = 1  # of the schema; a newer file is refused
 MAGIC = b"SQLite format 3\0"
 HEADER = 100  # bytes; sqlite.org/fileformat2.html, section 1.3
 SIDES = ("-wal", "-journal")  # files beside it that hold committed data after a crash
-PAGE = 4096  # bytes
 NO_SIDES = (  # what SQLite says where it cannot make files beside a database
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_READONLY,
     sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_IOERR,
 )
-STUDIES = "CREATE TABLE studies (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)"
+DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)  # no table: the last
 
 
 class State(NamedTuple):
@@ -66,6 +66,8 @@ def look(path: Path, patience: float) -> State:
             return State("unreadable", "it may not be read")
         if not path.stat().st_size:
             return State("empty", "it is empty; remove it, or name a file that is yet to be made")
+        if (why := identity.stale(path)) is not None:
+            return State("unreadable", why)
         if (hole := wal.hole(beside(path, "-wal"))) is not None:
             return State("damaged", hole)
     except OSError as error:
@@ -74,9 +76,11 @@ def look(path: Path, patience: float) -> State:
         connection, folder = open_to_read(path, patience)
         try:
             application = connection.execute("PRAGMA application_id").fetchone()[0]
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            version = schema.version(connection)
             query = "SELECT count(*) FROM sqlite_master WHERE sql = ?"
             is_ours = bool(connection.execute(query, (STUDIES,)).fetchone()[0])
+            is_known = is_ours and schema.OLD <= version <= VERSION
+            complaint = schema.complaint(connection) if is_known else None
         finally:
             connection.close()
             remove(folder)
@@ -91,8 +95,10 @@ def look(path: Path, patience: float) -> State:
     if version > VERSION:
         why = f"it was written by a newer bestk (format {version}, this one reads {VERSION})"
         return State("newer", why, version)
-    if not is_ours or version < 1:
+    if not is_ours or version < schema.OLD:
         return State("damaged", "the table of its studies is gone", version)
+    if complaint is not None:
+        return State("damaged", complaint, version)
     return State("healthy", "", version)
 
 
@@ -199,6 +205,24 @@ def code(error: sqlite3.Error) -> int | None:
     return None if whole is None else whole & 0xFF
 
 
+def explain(error: sqlite3.Error, patience: float) -> tuple[str, bool]:
+    """What went wrong, in words a person can act on, and whether the file is damaged."""
+    found = code(error)
+    if found in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        why = f"another process has kept it locked for {patience:g} seconds; try again"
+    elif found in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
+        why = "the file or its folder is read-only; give write permission or copy it elsewhere"
+    elif found == sqlite3.SQLITE_FULL:
+        why = "the disk is full; free some space and run the same command again"
+    elif found == sqlite3.SQLITE_IOERR:
+        why = "the disk does not take or give data; is there space, and is the disk sound?"
+    elif found == sqlite3.SQLITE_CANTOPEN:
+        why = "it cannot be opened; is the folder there, and yours to write?"
+    else:
+        why = "SQLite does not take it"
+    return why, found in DAMAGE or "decode" in str(error)
+
+
 def is_free(path: Path, shown: Path) -> bool:
     """Whether a new file can be made there; False if a file is there already."""
     try:
@@ -230,22 +254,32 @@ def make(path: Path, shown: Path) -> None:
             connection.execute(f"PRAGMA page_size = {PAGE}")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(STUDIES)
+            connection.execute(MARKS)
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {VERSION}")
-        _place(draft, path)
+        place(draft, path)  # or another process's, which is as good
     except OSError as error:
         raise StorageError(f"{shown} was refused: cannot make it ({error.strerror})") from error
     finally:
-        for name in (draft, *(beside(draft, side) for side in ("-wal", "-shm", "-journal"))):
-            name.unlink(missing_ok=True)
+        discard(draft)
 
 
-def _place(draft: Path, path: Path) -> None:
-    with suppress(FileExistsError):  # another process was quicker: its file is as good
+def place(draft: Path, path: Path) -> bool:
+    """Give a file its name whole; False if another process was quicker, whose file is left."""
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without links
         try:
-            os.link(draft, path)
-        except FileExistsError:
-            raise
-        except OSError:  # a file system without links
             with path.open("xb") as file:
                 file.write(draft.read_bytes())
+        except FileExistsError:
+            return False
+    return True
+
+
+def discard(draft: Path) -> None:
+    """Remove a file that is not to stay, and what SQLite keeps beside it."""
+    for name in (draft, *(beside(draft, side) for side in ("-wal", "-shm", "-journal"))):
+        name.unlink(missing_ok=True)

@@ -2,7 +2,8 @@
 
 A commit hands its pages to the operating system, which writes them whatever becomes of the process.
 With `durability="full"` SQLite also waits for the disk (fsync), so that an append survives a power
-cut. Several processes may append to one file at once: SQLite puts them in order.
+cut. Several processes may append to one file at once: SQLite puts them in order. Every event has a
+checksum, which is compared whenever it is read (`checksums.py`).
 """
 
 from __future__ import annotations
@@ -12,48 +13,26 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from itertools import chain
-from math import isfinite
-from operator import itemgetter
+from contextlib import contextmanager
+from itertools import chain, repeat
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from bestk.errors import StorageError
-from bestk.storage import events as ev
-from bestk.storage import files
+from bestk.storage import checksums, files, forks, old, schema
+from bestk.storage.closing import close
 from bestk.storage.events import Event
+from bestk.storage.identity import SWAPPED, Watch
+from bestk.storage.schema import Statements
 
 PATIENCE = 30.0  # seconds to wait for another process's commit
 FEW, MANY = 256, 2000  # rows fetched first, and then at a time
 CHECKPOINT = 4000  # pages in the write-ahead file before they are moved: each time costs two fsyncs
-KINDS = frozenset(range(ev.CREATED, ev.REISSUED + 1))
-DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)  # no table: the last
-
-# A table for each study, so that its only key is the order of its events, 1 to n without a gap.
-LOG = (
-    "CREATE TABLE log_{0} (seq INTEGER PRIMARY KEY, kind INTEGER NOT NULL, key TEXT NOT NULL,"
-    " arm INTEGER NOT NULL, reward REAL NOT NULL, data TEXT NOT NULL, at REAL NOT NULL)"
-)
-INSERT = "INSERT INTO log_{0} (kind, key, arm, reward, data, at) VALUES (?, ?, ?, ?, ?, ?)"
-COLUMNS = "SELECT kind, key, arm, reward, data, at"
-SELECT = COLUMNS + ", seq FROM log_{0} WHERE seq > ? ORDER BY seq LIMIT ?"
-WINDOW = COLUMNS + " FROM log_{0} WHERE seq > ?1 AND seq <= ?1 + ?2 ORDER BY seq"
-LAST = "SELECT at, seq FROM log_{0} ORDER BY seq DESC LIMIT 1"
-SEQ = 6  # column of SELECT
+MARKED = 100  # events after which their number is noted: each time costs a page
+TAKEN = (sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_ROWID)
 Row = tuple[Any, ...]
 
-_kind, _key, _reward = itemgetter(0), itemgetter(1), itemgetter(3)
-_event = cast("Callable[[Row], Event]", partial(tuple.__new__, Event))  # faster than Event._make
-
-
-class Statements(NamedTuple):
-    """Of one study's table."""
-
-    insert: str
-    select: str
-    window: str
-    last: str
+_new = cast("Callable[[type[Event], Row], Event]", tuple.__new__)  # faster than Event._make
 
 
 class SQLiteStorage:
@@ -80,7 +59,11 @@ class SQLiteStorage:
         self.durability, self.read_only, self.patience = durability, read_only, patience
         self._file = files.whereabouts(self.path)
         self._lock = threading.RLock()  # one connection, used by one thread at a time
-        self._statements: dict[str, Statements] = {}
+        self._forget()
+        self._version = schema.VERSION
+        self._unmarked: set[int] = set()  # tables with events of ours that no mark covers yet
+        self._lost: str | None = None  # why nothing more may be told
+        self._is_alone = False  # in a transaction of `alone`
         self._connection: sqlite3.Connection | None = None
         self._is_new = not read_only and files.is_free(self._file, self.path)
         if not self._is_new:
@@ -88,12 +71,13 @@ class SQLiteStorage:
                 self._connect()
             except sqlite3.Error as error:
                 raise self._explain(error) from error
-        with _registry:
-            _storages.add(self)
+        forks.guard(self, self._lock, forks.STORAGE, SQLiteStorage._let_go)
 
     # --- connecting -------------------------------------------------------------------------------
 
     def _connect(self) -> sqlite3.Connection:
+        if self._lost is not None:
+            raise StorageError(self._lost)
         if self._is_new:
             files.make(self._file, self.path)
             self._is_new = False
@@ -109,7 +93,8 @@ class SQLiteStorage:
         else:
             connection = files.connect(self._file, "mode=rw", self.patience)
         self._connection = connection
-        self._close = weakref.finalize(self, _close, connection, self._lock, folder)
+        self._forget()  # it may be another file by now
+        self._close = weakref.finalize(self, close, connection, self._lock, folder)
         try:
             self._prepare(connection)
         except BaseException:
@@ -119,13 +104,25 @@ class SQLiteStorage:
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         connection.execute("SELECT count(*) FROM studies").fetchone()
+        self._version = schema.version(connection)
         if self.read_only:
             connection.execute("PRAGMA query_only = ON")
-        else:
-            connection.execute("PRAGMA journal_mode = WAL")
-            level = "FULL" if self.durability == "full" else "NORMAL"
-            connection.execute(f"PRAGMA synchronous = {level}")
-            connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT}")
+            return
+        connection.execute("PRAGMA journal_mode = WAL")
+        level = "FULL" if self.durability == "full" else "NORMAL"
+        connection.execute(f"PRAGMA synchronous = {level}")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT}")
+        self._watch, self._unmarked = Watch(self._file), set()
+        self._close.detach()
+        self._close = weakref.finalize(
+            self, close, connection, self._lock, None, self._watch, self._unmarked
+        )
+
+    def _forget(self) -> None:
+        """What was known of the file."""
+        self._statements: dict[str, Statements] = {}
+        self._marks: dict[str, int] = {}  # so many events of a study there must be
+        self._ends: dict[str, tuple[int, int]] = {}  # the last event seen: number and checksum
 
     def _reading(self) -> sqlite3.Connection | None:
         """A connection; None while the file is yet to be made, which the first append does."""
@@ -140,7 +137,12 @@ class SQLiteStorage:
                 self._connection = None
                 self._close()
 
-    # --- the log ----------------------------------------------------------------------------------
+    def _let_go(self) -> None:
+        """Close, in a forked child, what belongs to its parent: the child opens its own."""
+        self._unmarked.clear()
+        self.close()
+
+    # --- appending --------------------------------------------------------------------------------
 
     def append(self, study: str, events: Sequence[Event]) -> None:
         """Add events at the end of a study's log, all or none; durable on return."""
@@ -149,89 +151,198 @@ class SQLiteStorage:
         with self._lock:
             try:
                 connection = self._connection or self._connect()
-                statements = self._statements.get(study)
-                if len(events) == 1 and statements is not None and not connection.in_transaction:
-                    connection.execute(statements.insert, tuple(events[0]))  # commits by itself
-                else:
-                    self._append_many(connection, study, events)
+                if self._is_alone:
+                    self._insert(connection, study, events)
+                    return
+                if len(events) != 1 or not self._append_one(connection, study, events[0]):
+                    with self._transaction(connection):
+                        self._insert(connection, study, events)
             except sqlite3.Error as error:
                 raise self._explain(error) from error
+            except old.Damaged as error:
+                raise self._damaged(str(error)) from error
             except UnicodeEncodeError as error:
                 raise StorageError(
                     f"{error.object!r} was refused: a file cannot hold it"
                 ) from error
+            self._require_the_same()
 
-    def _append_many(
-        self, connection: sqlite3.Connection, study: str, events: Sequence[Event]
-    ) -> None:
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Nobody else appends meanwhile, and what is appended is so all or none, at the end."""
+        with self._lock:
+            try:
+                connection = self._connection or self._connect()
+                with self._transaction(connection):
+                    self._is_alone = True
+                    try:
+                        yield
+                    finally:
+                        self._is_alone = False
+            except sqlite3.Error as error:
+                raise self._explain(error) from error
+            except old.Damaged as error:
+                raise self._damaged(str(error)) from error
+            self._require_the_same()
+
+    def _append_one(self, connection: sqlite3.Connection, study: str, event: Event) -> bool:
+        """Add an event behind the last one known; False if that takes a transaction."""
+        statements, end = self._statements.get(study), self._ends.get(study)
+        if statements is None or end is None or connection.in_transaction:
+            return False
+        seq = end[0] + 1
+        if seq % MARKED == 0:
+            return False
+        row = checksums.plain(event)
+        total = checksums.after(end[1], row)
+        try:
+            connection.execute(statements.insert, (seq, *row, total))  # commits by itself
+        except sqlite3.IntegrityError as error:
+            if error.sqlite_errorcode in TAKEN:  # another process was quicker
+                return False
+            raise
+        self._ends[study] = seq, total
+        self._unmarked.add(statements.number)
+        return True
+
+    @contextmanager
+    def _transaction(self, connection: sqlite3.Connection) -> Iterator[None]:
+        """All or nothing; an old file is brought up to date first."""
         if connection.in_transaction:  # left by an interrupt
             connection.execute("ROLLBACK")
+        before = self._version
         try:
             connection.execute("BEGIN IMMEDIATE")
-            statements = self._find(connection, study)
-            if statements is None:
-                made = connection.execute("INSERT INTO studies (name) VALUES (?)", (study,))
-                connection.execute(LOG.format(made.lastrowid))
-                statements = _statements(made.lastrowid or 0)  # looked up again once committed
-            connection.executemany(statements.insert, map(tuple, events))  # plain: bound faster
+            if before == schema.OLD:
+                old.upgrade(connection)
+                self._version = schema.VERSION
+                self._forget()
+            yield
             connection.execute("COMMIT")
         except BaseException:
-            if connection.in_transaction:  # SQLite may have done it
-                connection.execute("ROLLBACK")
+            self._version = before
+            self._forget()
+            if self._connection is connection and connection.in_transaction:
+                connection.execute("ROLLBACK")  # SQLite may have done it
             raise
 
+    def _insert(self, connection: sqlite3.Connection, study: str, events: Sequence[Event]) -> None:
+        """Add events, in a transaction."""
+        statements = self._find(connection, study)
+        if statements is None:
+            number = schema.begin_study(connection, study)
+            statements = schema.statements(number, schema.VERSION)
+        last = connection.execute(statements.last).fetchone()
+        start, total = (last[1], last[2]) if last else (0, checksums.begin(study))
+        if start < self._marks.get(study, 0):
+            raise self._cut(study, start)
+        rows = checksums.numbered(start, total, events)
+        connection.executemany(statements.insert, rows)
+        seq, *_, total = rows[-1] if rows else (start, total)
+        self._ends[study] = seq, total
+        if start == 0 or start // MARKED != seq // MARKED:
+            connection.execute(schema.MARK, (statements.number, seq))
+        else:
+            self._unmarked.add(statements.number)
+
+    def _require_the_same(self) -> None:
+        """Raise if what was told went to a file that is no longer there."""
+        what = self._watch.swapped()
+        if what is not None and self._connection is not None:
+            self._watch.give_up(self._connection)
+            self._close.detach()
+            self._connection = None
+            self._lost = SWAPPED.format(self.path, what)
+            raise StorageError(self._lost)
+
+    # --- reading ----------------------------------------------------------------------------------
+
     def read(self, study: str, start: int = 0) -> Iterator[Event]:
-        """The events of a study from number `start` on, in log order."""
+        """The events of a study from number `start` on, in log order, each as it was written."""
         rows = self._fetch(study, start, FEW)
-        if len(rows) == 1:
-            return iter((_event(rows[0][:SEQ]),))
-        events = (_event(row[:SEQ]) for row in rows)
+        events = map(_new, repeat(Event), rows)
         if len(rows) < FEW:
             return events
         return chain(events, chain.from_iterable(self._chunks(study, start + FEW)))
 
     def _chunks(self, study: str, start: int) -> Iterator[Iterator[Event]]:
-        while len(rows := self._fetch(study, start, MANY, whole=True)) == MANY:  # without a gap
-            yield map(_event, rows)
-            start += MANY
         while rows := self._fetch(study, start, MANY):
-            yield (_event(row[:SEQ]) for row in rows)
+            yield map(_new, repeat(Event), rows)
             start += len(rows)
 
-    def _fetch(self, study: str, start: int, most: int, whole: bool = False) -> list[Row]:
-        """The next rows: up to so many, or those of the next so many numbers."""
+    def _fetch(self, study: str, start: int, most: int) -> list[Row]:
+        """The next rows, up to so many, compared with their checksums."""
         with self._lock:
             try:
                 connection = self._connection or self._reading()
+                if connection is not None and self._version == schema.OLD:
+                    self._look_again(connection)
                 statements = self._statements.get(study) or self._find(connection, study)
                 if connection is None or statements is None:
                     return []
-                query = statements.window if whole else statements.select
-                rows: list[Row] = connection.execute(query, (start, most)).fetchall()
+                if self._version == schema.OLD:
+                    rows = connection.execute(statements.select, (start, most)).fetchall()
+                    old.check(rows, start)
+                    return [row[:6] for row in rows]
+                return self._checked(connection, study, start, most)
             except sqlite3.Error as error:
                 raise self._explain(error) from error
-        if rows and not whole and rows[-1][SEQ] != start + len(rows):
-            raise self._damaged("some are missing", start, rows[-1][SEQ])
-        if len(rows) > 1:  # a single one was written just now
-            self._check(rows, start)
+            except old.Damaged as error:
+                raise self._damaged(str(error)) from error
+
+    def _checked(
+        self, connection: sqlite3.Connection, study: str, start: int, most: int
+    ) -> list[Row]:
+        statements = self._statements[study]
+        rows: list[Row]
+        if most == FEW:  # checksums come along: one query is quicker than two
+            found = connection.execute(statements.select, (start, most)).fetchall()
+            rows, stored = [row[:6] for row in found], found[-1][6] if found else 0
+        else:
+            rows = connection.execute(statements.window, (start, most)).fetchall()
+            stored = self._checksum(connection, statements, start + len(rows))
+        seq = start + len(rows)
+        if len(rows) < most and seq < self._marks[study]:
+            raise self._cut(study, seq)
+        if rows and (len(rows) > 1 or self._ends.get(study) != (seq, stored)):  # else just written
+            total = self._before(connection, study, start)
+            if checksums.after_all(total, rows) != stored:
+                full = connection.execute(statements.select, (start, len(rows))).fetchall()
+                sound = checksums.damaged(total, full)
+                number = seq if sound is None else start + sound + 1
+                raise self._damaged(f"event {number} of {study} is not what was written")
+            if seq >= self._ends.get(study, (0, 0))[0]:
+                self._ends[study] = seq, stored
         return rows
 
-    def _check(self, rows: list[Row], start: int) -> None:
-        """Notice damage that SQLite does not."""
-        last = start + len(rows)
-        try:
-            "".join(map(_key, rows))
-            if not KINDS.issuperset(map(_kind, rows)):
-                raise self._damaged("one is of no known kind", start, last)
-            if not isfinite(sum(map(_reward, rows))):
-                raise self._damaged("one has no number for a reward", start, last)
-        except TypeError as error:
-            raise self._damaged("one is not what was written", start, last) from error
+    def _before(self, connection: sqlite3.Connection, study: str, start: int) -> int:
+        """The checksum that the event after number `start` is chained to."""
+        if start == 0:
+            return checksums.begin(study)
+        seq, total = self._ends.get(study, (0, 0))
+        if seq != start:
+            total = self._checksum(connection, self._statements[study], start)
+        return total
 
-    def _damaged(self, what: str, start: int, last: int) -> StorageError:
+    def _checksum(self, connection: sqlite3.Connection, statements: Statements, seq: int) -> int:
+        row = connection.execute(statements.checksum, (seq,)).fetchone()
+        return row[0] if row and isinstance(row[0], int) else 0
+
+    def _look_again(self, connection: sqlite3.Connection) -> None:
+        """Another process may have brought an old file up to date."""
+        if schema.version(connection) != schema.OLD:
+            self._version = schema.VERSION
+            self._forget()
+
+    def _cut(self, study: str, last: int) -> StorageError:
+        mark = self._marks[study]
+        return self._damaged(f"of {study} the events {last + 1} to {mark} at least are missing")
+
+    def _damaged(self, what: str) -> StorageError:
+        self._unmarked.clear()
         self.close()
         return StorageError(
-            f"{self.path} was refused: of the events {start + 1} to {last} {what};"
+            f"{self.path} was refused: {what};"
             f" `bestk doctor {self.path}` says what can be recovered"
         )
 
@@ -239,10 +350,11 @@ class SQLiteStorage:
         """The statements for a study; None if the file has no such study."""
         if connection is None:
             return None
-        row = connection.execute("SELECT id FROM studies WHERE name = ?", (study,)).fetchone()
-        if row is None:
+        number = schema.number(connection, study)
+        if number is None:
             return None
-        self._statements[study] = _statements(row[0])
+        self._marks[study] = schema.mark(connection, number, self._version)
+        self._statements[study] = schema.statements(number, self._version)
         return self._statements[study]
 
     def studies(self) -> list[str]:
@@ -262,10 +374,9 @@ class SQLiteStorage:
         row = self._last(study)
         return row[0] if row else None
 
-    def length(self, study: str) -> int:
-        """How many events there are."""
-        row = self._last(study)
-        return row[1] if row else 0
+    def appended(self, study: str) -> int:
+        """The number of the event that this object appended or read last; 0 if there is none."""
+        return self._ends.get(study, (0, 0))[0]
 
     def _last(self, study: str) -> Row | None:
         with self._lock:
@@ -281,63 +392,9 @@ class SQLiteStorage:
 
     def _explain(self, error: sqlite3.Error) -> StorageError:
         """What went wrong, in words a person can act on."""
-        code = files.code(error)
-        kept = "nothing told before is lost"
-        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            why = f"another process has kept it locked for {self.patience:g} seconds; try again"
-        elif code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
-            why = "the file or its folder is read-only; give write permission or copy it elsewhere"
-        elif code == sqlite3.SQLITE_FULL:
-            why = "the disk is full; free some space and run the same command again"
-        elif code == sqlite3.SQLITE_IOERR:
-            why = "the disk does not take or give data; is there space, and is the disk sound?"
-        elif code == sqlite3.SQLITE_CANTOPEN:
-            why = "it cannot be opened; is the folder there, and yours to write?"
-        elif code in DAMAGE or "decode" in str(error):
-            why, kept = "it is damaged", f"`bestk doctor {self.path}` says what can be recovered"
-            self.close()
-        else:
-            why = "SQLite does not take it"
-        return StorageError(f"{self.path} was refused: {why} ({error}); {kept}")
-
-
-def _statements(number: int) -> Statements:
-    return Statements(*(text.format(number) for text in (INSERT, SELECT, WINDOW, LAST)))
-
-
-def _close(connection: sqlite3.Connection, lock: threading.RLock, folder: Path | None) -> None:
-    with lock:
-        connection.close()
-    files.remove(folder)
-
-
-# A connection must not be carried into a forked child: its locks belong to the parent. So no fork
-# happens in the middle of a transaction, and the child closes what it inherited, to open its own.
-
-_storages: weakref.WeakSet[SQLiteStorage] = weakref.WeakSet()
-_registry = threading.Lock()
-_held: list[SQLiteStorage] = []
-
-
-def _before_fork() -> None:
-    _registry.acquire()
-    _held.extend(_storages)
-    for storage in _held:
-        storage._lock.acquire()
-
-
-def _after_fork() -> None:
-    while _held:
-        _held.pop()._lock.release()
-    _registry.release()
-
-
-def _in_child() -> None:
-    inherited = list(_held)
-    _after_fork()
-    for storage in inherited:
-        storage.close()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)
+        why, is_damaged = files.explain(error, self.patience)
+        if is_damaged:
+            return self._damaged(f"it is damaged ({error})")
+        return StorageError(
+            f"{self.path} was refused: {why} ({error}); nothing told before is lost"
+        )

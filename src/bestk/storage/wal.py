@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 HEADER, FRAME = 32, 24  # bytes: of the file, and of a frame before its page
 LITTLE = 0x377F0682  # checksums over little-endian words; the next number: big-endian
 FORMAT = 3007000
+PAGE = 4096  # bytes
 MASK = 0xFFFFFFFF
 Sums = tuple[int, int]
 
@@ -64,6 +65,25 @@ def hole(path: Path) -> str | None:
     return None  # it is being written to
 
 
+def rest(path: Path) -> str | None:
+    """What lies behind the last commit that SQLite reads, "" if nothing; None without a file."""
+    try:
+        size = path.stat().st_size
+    except OSError:
+        return None
+    if not size:
+        return None
+    found = read(path)
+    behind = len(found.frames) - found.valid if found else 0
+    is_torn = (size - HEADER) % (FRAME + PAGE) != 0
+    if behind or is_torn:
+        return (
+            f"behind the last commit that can be read in {path.name} lies what cannot be: a"
+            " transaction was cut short, and never acknowledged, or the end of it is damaged"
+        )
+    return ""
+
+
 def read(path: Path) -> Frames | None:
     """All frames of the present generation; None where there are none."""
     try:
@@ -78,7 +98,7 @@ def read(path: Path) -> Frames | None:
     is_sound = magic & ~1 == LITTLE and version == FORMAT
     if not is_sound or _checksum(order, data[:24]) != sums:
         sums = None  # SQLite ignores all of it
-        page, order, salts = 4096, "<", list(struct.unpack(">2I", data[HEADER + 8 : HEADER + 16]))
+        page, order, salts = PAGE, "<", list(struct.unpack(">2I", data[HEADER + 8 : HEADER + 16]))
     return _frames(data, page, order, salts, sums)
 
 

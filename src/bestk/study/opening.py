@@ -12,6 +12,7 @@ from bestk.arguments import shown
 from bestk.errors import BestkError, InputError, StorageError, UnknownName
 from bestk.storage import SQLiteStorage
 from bestk.storage import events as ev
+from bestk.storage.events import Event
 from bestk.study.fold import Fold
 from bestk.study.specification import Specification
 from bestk.study.study import Study
@@ -32,6 +33,9 @@ def reading(path: str | os.PathLike[str]) -> Iterator[None]:
             f"{path} was refused: its log makes no study ({type(error).__name__}: {error});"
             f" `bestk doctor {path}` says what can be recovered"
         ) from error
+
+
+CLOSING = (ev.FORGOTTEN, ev.EXPIRED, ev.FAILED)  # a pull takes no answer after these
 
 
 def open_study(path: str | os.PathLike[str], name: str | None = None) -> Study:
@@ -82,20 +86,36 @@ class Observation(NamedTuple):
 
 
 def observations(storage: SQLiteStorage, name: str) -> Iterator[Observation]:
-    """All that the answer rests on, in log order: the fold decides which answers count."""
+    """All that the answer rests on, in log order.
+
+    The first answer to an open pull counts, and the first observation of an id. That is what the
+    fold says, in a pass of its own: the fold also works out the statistics, event by event.
+    """
     events = storage.read(name)
     first = next(events, None)
     if first is None or first.kind != ev.CREATED:
         raise StorageError(f"the log of {name} does not begin with its specification")
-    fold = Fold(Specification.from_json(first.data))
-    fold.apply([first])
-    for seq, event in enumerate(events, 2):
-        told, pull = fold.told, fold.open.get(event.key)
-        fold.apply([event])
-        if fold.told == told:
-            continue
-        number, asked, kind = event.arm, None, "added"
-        if event.kind == ev.TOLD and pull is not None:
-            number, asked, kind = pull.arm, pull.at, "told"
-        label = fold.all_labels[number]
-        yield Observation(seq, event.key, label, event.reward, asked, event.at, kind)
+    fold = Fold(Specification.from_json(first.data))  # knows which arms are there
+    closing = CLOSING if fold.order.in_order else CLOSING[:2]  # in old studies FAILED does not
+    open_: dict[str, tuple[int, float]] = {}  # arm and time of pulls
+    answered: set[str] = set()
+    observed: set[str] = set()
+    for seq, (kind, key, arm, reward, data, at) in enumerate(events, 2):
+        if kind == ev.ASKED:
+            if arm in fold.rows and key not in open_ and key not in answered:
+                open_[key] = arm, at
+        elif kind == ev.TOLD:
+            pull = open_.pop(key, None)
+            if pull is not None:
+                answered.add(key)
+                label = fold.all_labels[pull[0]]
+                yield Observation(seq, key, label, reward, pull[1], at, "told")
+        elif kind == ev.OBSERVED:
+            if key not in observed and arm in fold.rows:
+                observed.add(key)
+                yield Observation(seq, key, fold.all_labels[arm], reward, None, at, "added")
+        elif kind in closing:
+            open_.pop(key, None)
+        elif kind in (ev.ARM_ADDED, ev.ARM_WITHDRAWN):
+            fold.apply([Event(kind, key, arm, reward, data, at)])
+            open_ = {key: pull for key, pull in open_.items() if pull[0] in fold.rows}

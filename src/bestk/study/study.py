@@ -12,6 +12,7 @@ import secrets
 import threading
 import time
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -22,10 +23,11 @@ from bestk.decisions.labels import label, read_arms, read_pairs, thaw
 from bestk.errors import InputError, OracleError, PullError
 from bestk.kernels.types import LIL_UCB
 from bestk.rewards import Bounded, Rewards
-from bestk.storage import MemoryStorage, SQLiteStorage, Storage
+from bestk.storage import MemoryStorage, SQLiteStorage, Storage, forks
 from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study.fold import Fold
+from bestk.study.leases import Leases
 from bestk.study.owners import is_abandoned, new_token
 from bestk.study.result import Result, Stopped
 from bestk.study.specification import Specification, specify
@@ -41,6 +43,10 @@ class Pull:
     id: str
     arm: Hashable
     index: int
+
+
+def _key(pull: Pull | str) -> str:
+    return pull.id if isinstance(pull, Pull) else string(pull, "pull")
 
 
 class Study:
@@ -87,6 +93,7 @@ class Study:
     ) -> None:
         self.name = string(name, "name")
         self._lock = threading.RLock()
+        forks.guard(self, self._lock, forks.STUDY)
         self._alone = storage is None  # nobody else can append
         if storage is None:
             storage = MemoryStorage()
@@ -120,7 +127,9 @@ class Study:
         self.problem = self.specification.problem
         self._fold = Fold(self.specification)
         self._token, self._asked, self._process = "", 0, 0  # of the names of pulls
+        self._leases = Leases(self.specification.lease)
         self._fold.apply(storage.read(name))
+        self._leases.lapsed(self._fold.open)  # none yet: all are seen now
         self._again = self._abandoned(reopened=True)
 
     # --- the log ----------------------------------------------------------------------------------
@@ -132,24 +141,30 @@ class Study:
 
     def _append(self, events: Sequence[Event]) -> None:
         """Write first, then believe: after a crash the log knows at least as much as anyone."""
-        self._storage.append(self.name, events)
-        if self._alone or (len(events) > 1 and self._is_next(events)):
+        if events:
+            self._storage.append(self.name, events)
+            self._believe(events)
+
+    def _believe(self, events: Sequence[Event]) -> None:
+        """Fold what was written, and what others wrote before it."""
+        if self._alone or self._is_next(events):
             self._fold.apply(events)
-        else:
+        elif events:
             self._sync()
 
     def _is_next(self, events: Sequence[Event]) -> bool:
-        """Whether these are all that is new in the log: then they need not be read back."""
-        length = getattr(self._storage, "length", None)  # a storage need not have it
-        return length is not None and length(self.name) == self._fold.seen + len(events)
+        """Whether these came right after what is known: then they need not be read back."""
+        appended = getattr(self._storage, "appended", None)  # a storage need not have it
+        return appended is not None and appended(self.name) == self._fold.seen + len(events)
+
+    def _without_others(self) -> AbstractContextManager[None]:
+        """Nobody else appends meanwhile; a storage need not have it."""
+        alone = getattr(self._storage, "alone", nullcontext)
+        return nullcontext() if self._alone else alone()
 
     def _expire(self) -> None:
-        lease = self.specification.lease
-        if lease is not None:
-            latest = time.time() - lease
-            lapsed = [key for key, pull in self._fold.open.items() if pull.at < latest]
-            if lapsed:
-                self._append([Event(ev.EXPIRED, key, at=time.time()) for key in lapsed])
+        if lapsed := self._leases.lapsed(self._fold.open):
+            self._append([Event(ev.EXPIRED, key, at=time.time()) for key in lapsed])
 
     # --- ask and tell -----------------------------------------------------------------------------
 
@@ -246,6 +261,7 @@ class Study:
 
     def _pull(self, key: str) -> Pull:
         pull = self._fold.open[key]
+        self._leases.see(key)
         return Pull(key, self._fold.all_labels[pull.arm], pull.order)
 
     def tell(self, pull: Pull | str, reward: float) -> None:
@@ -258,34 +274,48 @@ class Study:
 
     def tell_many(self, answers: Iterable[tuple[Pull | str, float]]) -> None:
         """Several answers at once, all or none: much faster where storage is a file."""
+        answers = list(read_pairs(answers))
         with self._lock:
-            fold = self._fold
-            fresh: dict[str, float] = {}
-            for pull, reward in read_pairs(answers):
-                key = pull.id if isinstance(pull, Pull) else string(pull, "pull")
-                if key not in fold.open:
-                    self._sync()  # another process may have asked
-                if key in fold.open and key not in fresh:
-                    fresh[key] = self.problem.rewards.read_for_policy(reward)
-                    continue
-                before = fresh.get(key, fold.answers.get(key))
-                if before is None:
-                    raise PullError(
-                        f"pull {key} was refused: it was given up, its lease ran out, or nobody"
-                        " asked for it"
-                    )
-                if before != as_float(reward):
-                    raise PullError(
-                        f"a second answer to pull {key} was refused: it was {before}, now"
-                        f" {shown(reward)}"
-                    )
-            if not fresh:
+            if len(answers) == 1:
+                self._append(self._fresh(answers))
+                self._require_answer(*answers[0])
                 return
-            now = time.time()
-            self._append([Event(ev.TOLD, key, -1, x, "", now) for key, x in fresh.items()])
-            for key, reward in fresh.items():
-                if fold.answers.get(key) != reward:  # another process was first
-                    raise PullError(f"the answer to pull {key} was refused: it has another by now")
+            with self._without_others():  # who might answer one of them meanwhile
+                self._sync()
+                if fresh := self._fresh(answers):
+                    self._storage.append(self.name, fresh)
+            self._believe(fresh)
+
+    def _fresh(self, answers: Iterable[tuple[Pull | str, float]]) -> list[Event]:
+        """What is new in these answers, all of which are fit to be told."""
+        fold, fresh = self._fold, dict[str, float]()
+        for pull, reward in answers:
+            key = _key(pull)
+            if key not in fold.open:
+                self._sync()  # another process may have asked
+            if key in fold.open and key not in fresh:
+                fresh[key] = self.problem.rewards.read_for_policy(reward)
+                continue
+            before = fresh.get(key, fold.answers.get(key))
+            if before is None:
+                raise PullError(
+                    f"pull {key} was refused: it was given up, its lease ran out, or nobody"
+                    " asked for it"
+                )
+            if before != as_float(reward):
+                raise PullError(
+                    f"a second answer to pull {key} was refused: it was {before}, now"
+                    f" {shown(reward)}"
+                )
+        now = time.time()
+        return [Event(ev.TOLD, key, -1, x, "", now) for key, x in fresh.items()]
+
+    def _require_answer(self, pull: Pull | str, reward: float) -> None:
+        """Refuse an answer where another process was first."""
+        if self._fold.answers.get(_key(pull)) != as_float(reward):
+            raise PullError(
+                f"the answer to pull {_key(pull)} was refused: the pull already has another reward"
+            )
 
     def fail(self, pull: Pull | str, why: str = "") -> int:
         """Record that a pull came to nothing: a late answer to it will be refused.
@@ -308,7 +338,7 @@ class Study:
             self._append([Event(ev.FORGOTTEN, self._require_open(pull), at=time.time())])
 
     def _require_open(self, pull: Pull | str) -> str:
-        key = pull.id if isinstance(pull, Pull) else string(pull, "pull")
+        key = _key(pull)
         self._sync()
         if key not in self._fold.open:
             raise PullError(f"pull {key} was refused: it is not open")

@@ -1,0 +1,72 @@
+"""A copy of a study's file that is whole, made while others may be writing to it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from secrets import token_hex
+
+from bestk.errors import InputError, StorageError
+from bestk.storage import files
+from bestk.storage.doctor import Examination
+from bestk.storage.sqlite import PATIENCE
+
+
+def backup(path: str | os.PathLike[str], to: str | os.PathLike[str]) -> int:
+    """Copy a file as it is at this moment, and check the copy; how many events are in it.
+
+    SQLite makes the copy, so that writers are neither disturbed nor cut in half. What is there
+    already is never overwritten.
+    """
+    source, target = Path(path), Path(to)
+    file = files.whereabouts(source)
+    if target.exists() or target.is_symlink():
+        raise InputError(f"{to} was refused: it is there already, and would be overwritten")
+    if not files.is_free(files.whereabouts(target), target):
+        raise InputError(f"{to} was refused: it is there already, and would be overwritten")
+    _check(file, source)
+    draft = target.with_name(f".{target.name}.{token_hex(6)}.new")
+    try:
+        _copy(file, draft)
+        events = _examine(draft, source)
+        if not files.place(draft, target):
+            raise InputError(f"{to} was refused: another process made it at this moment")
+    except sqlite3.Error as error:
+        why, _ = files.explain(error, PATIENCE)
+        raise StorageError(f"{source} was not copied: {why} ({error}); no copy is left") from error
+    except OSError as error:
+        raise StorageError(f"{source} was not copied to {to}: {error.strerror}") from error
+    finally:
+        files.discard(draft)
+    return events
+
+
+def _check(file: Path, shown: Path) -> None:
+    try:
+        files.check(file, shown, PATIENCE)
+    except sqlite3.Error as error:
+        raise StorageError(f"{shown} was refused: {error}; try again") from error
+
+
+def _copy(file: Path, draft: Path) -> None:
+    connection, folder = files.open_to_read(file, PATIENCE)
+    try:
+        with closing(connection), closing(sqlite3.connect(draft)) as copied:
+            connection.backup(copied)
+    finally:
+        files.remove(folder)
+    with draft.open("r+b") as written:
+        os.fsync(written.fileno())
+
+
+def _examine(draft: Path, shown: Path) -> int:
+    """The number of events, all of which are whole."""
+    with Examination(draft) as found:
+        if found.state != "healthy":
+            raise StorageError(
+                f"{shown} was not copied: it is damaged; `bestk doctor {shown}` says what can be"
+                " recovered"
+            )
+        return sum(study.whole for study in found.studies)
