@@ -189,7 +189,7 @@ def load(kernel, seen) -> None:
     kernel.reset(0)
     for i, summary in enumerate(seen):
         if state.evidence.family == BETTING:
-            state.levels[i] = summary
+            state.levels[i, :-1] = summary
             state.counts[i] = sum(summary)
             state.sums[i] = np.dot(summary, state.evidence.levels)
         else:

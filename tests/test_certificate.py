@@ -7,6 +7,7 @@ import sqlite3
 import numpy as np
 import pytest
 
+import damage
 from bestk.storage import SQLiteStorage
 from bestk.storage import events as ev
 from bestk.study import Study
@@ -130,8 +131,8 @@ def drop_event(path):
 
 def add_answer(path):
     """A second answer to a pull, which would not count, before all others."""
-    edit(path, "INSERT INTO log_1 (seq, kind, key, arm, reward, data, at) VALUES"
-         " (0, 2, 'x', -1, 0.5, '', 0.0)")  # fmt: skip
+    edit(path, "INSERT INTO log_1 (seq, kind, key, arm, reward, data, at, checksum) VALUES"
+         " (0, 2, 'x', -1, 0.5, '', 0.0, 0)")  # fmt: skip
 
 
 def impossible_reward(path):
@@ -292,11 +293,11 @@ def test_what_is_told_after_the_stop_is_not_covered(tmp_path):
     path, dice = tmp_path / "study.db", np.random.default_rng(1)
     study = begin(path, CASES[0])
     means = dict(zip(study.arms, MEANS, strict=True))
-    while not study.check():
-        first, last = study.ask(2)
+    last = study.ask()[0]
+    while not study.is_stopped:
+        first, last = last, (study.ask() or [None])[0]  # one is always open, asked after the other
         study.tell(first, draw(dice, "gaussian", means[first.arm]))
-        if not study.check():
-            study.tell(last, draw(dice, "gaussian", means[last.arm]))
+        study.check()
     certificate = make_certificate(path)
     assert sum(arm["open"] for arm in certificate["arms"]) == 1
     study.tell(last, 9.0)
@@ -378,8 +379,11 @@ def test_a_stop_that_missed_a_new_arm_is_refuted(tmp_path):
     with connection:
         (stop,) = connection.execute("SELECT seq FROM log_1 WHERE kind = 9").fetchone()
         connection.execute("UPDATE log_1 SET seq = ? WHERE seq = ?", (stop + 1, stop))
-        connection.execute("INSERT INTO log_1 VALUES (?, 7, '', 6, 0.0, '\"new\"', 0.0)", (stop,))
+        connection.execute(
+            "INSERT INTO log_1 VALUES (?, 7, '', 6, 0.0, '\"new\"', 0.0, 0)", (stop,)
+        )
     connection.close()
+    damage.forge(path)
     with pytest.raises(NothingToCertifyError):
         make_certificate(path)
     certificate["log"] |= {"events": stop + 1, "sha256": sha_of(path, stop + 1)}

@@ -94,7 +94,7 @@ def exact_log_e(e, sign, stats, c):
         terms = []
         for w, theta in zip(weights, points, strict=True):
             term = log(w)
-            for x, n in zip(levels, counts[0], strict=True):
+            for x, n in zip(levels, counts[0, :-1], strict=True):
                 if n == 0:
                     continue
                 if x != end and c == end:
@@ -127,10 +127,10 @@ def grid(name):
         for share in (0.0, 1e-310, 1e-9, 0.02, 0.3, 0.5, 0.97, 1.0):
             counts = np.zeros((1, e.levels.size + 1), dtype=np.int64)
             if name == "betting":
-                counts[0, -1] = round(share * t)
-                counts[0, 1] = round(0.3 * (t - counts[0, -1]))
+                counts[0, -2] = round(share * t)
+                counts[0, 1] = round(0.3 * (t - counts[0, -2]))
                 counts[0, 0] = t - counts.sum()
-                s = float(counts[0] @ e.levels)
+                s = float(counts[0, :-1] @ e.levels)
             elif name == "beta" and share in (1e-310, 0.3, 0.97):
                 s = share * t  # rewards between 0 and 1 qualify
             elif name == "beta":
@@ -164,7 +164,7 @@ def test_log_e_agrees_with_60_digits(name, sign):
 @pytest.mark.parametrize("c", [5e-324, 1e-310, 1e-305])
 def test_bets_stay_finite_next_to_the_end(c):
     e = evidence_for(Ratings((0.0, 0.5, 1.0)))
-    stats = 10.0, 5.5, 0.0, np.array([[2, 5, 3]])
+    stats = 10.0, 5.5, 0.0, np.array([[2, 5, 3, 0]])
     with mpmath.workdps(60):
         assert log_e(e, ev.PLUS, stats, c) == pytest.approx(
             float(exact_log_e(e, ev.PLUS, stats, c)), rel=1e-14
@@ -294,10 +294,10 @@ def situations(draw):
     counts = np.zeros((1, e.levels.size + 1), dtype=np.int64)
     if name == "betting":
         parts = st.one_of(st.just(0), st.integers(0, size // 4))
-        counts[0] = [draw(parts) for _ in LEVELS]
+        counts[0, :-1] = [draw(parts) for _ in LEVELS]
         counts[0, draw(st.integers(0, 3))] += 1
         t = float(counts.sum())
-        return name, (t, float(counts[0] @ e.levels), 0.0, counts)
+        return name, (t, float(counts[0, :-1] @ e.levels), 0.0, counts)
     t = float(draw(st.integers(1, size)))
     if name == "beta":
         s = min(draw(st.one_of(st.integers(0, int(t)).map(float), st.floats(0.0, t))), t)
@@ -435,10 +435,10 @@ def test_nothing_seen_says_nothing():
 def test_the_two_sides_mirror_each_other():
     e = evidence_for(Ratings((0.0, 1.0, 4.0)))
     mirrored = evidence_for(Ratings((-4.0, -1.0, 0.0)))
-    counts = np.array([[5, 2, 1]])
+    counts, mirror = np.array([[5, 2, 1, 0]]), np.array([[1, 2, 5, 0]])
     for c in (0.1, 0.75, 2.0):
         here = log_e(e, ev.PLUS, (8.0, 6.0, 0.0, counts), c)
-        there = log_e(mirrored, ev.MINUS, (8.0, -6.0, 0.0, counts[:, ::-1].copy()), -c)
+        there = log_e(mirrored, ev.MINUS, (8.0, -6.0, 0.0, mirror), -c)
         assert here == pytest.approx(there, rel=1e-14)
 
 

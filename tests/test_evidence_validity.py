@@ -47,7 +47,7 @@ def evidence_of(rewards, values, counts, sign, c) -> float:
     """E of one side at c, for so many of each value."""
     e = policy_evidence(rewards)
     t, s = float(sum(counts)), math.fsum(n * x for n, x in zip(counts, values, strict=True))
-    row = np.array([counts], np.int64)
+    row = np.array([[*counts, 0]], np.int64)  # no holes
     return math.exp(ev.log_evidence(e, sign, t, s, 0.0, row, 0, c)[0])
 
 

@@ -199,7 +199,7 @@ def test_any_label_may_join_in_memory_and_only_what_json_holds_in_a_file(tmp_pat
 def test_a_log_read_in_pieces_gives_the_same_state_to_the_bit(policy, rewards, pieces):
     study = Study("s", "abcdef", k=2, policy=policy, rewards=rewards, seed=3)
     go(study, Raters(rewards), 400)
-    log = list(study._storage.read("s"))
+    log = list(study._journal.storage.read("s"))
     dice = np.random.default_rng(1)
     single, other = Fold(study.specification), Fold(study.specification)
     done = 0
@@ -225,7 +225,7 @@ def test_answers_told_in_batches_leave_what_one_by_one_leaves(batch):
     for _ in range(60):
         study.tell_many([(pull, float(dice.random())) for pull in study.ask(batch)])
         single = Fold(study.specification)
-        for event in study._storage.read("s"):
+        for event in study._journal.storage.read("s"):
             single.apply([event])
         assert study._fold.plan() == single.plan()
         np.testing.assert_array_equal(study._fold.state.keys, single.state.keys)
@@ -235,7 +235,7 @@ def test_many_bounds_by_bets_are_computed_once_only(monkeypatch):
     """The short cut is taken at all: without it the tree would be updated tell by tell."""
     study = Study("s", "abcdef", k=2, seed=3)
     go(study, Raters(bestk.Bounded()), 60)
-    log = list(study._storage.read("s"))
+    log = list(study._journal.storage.read("s"))
     fold = Fold(study.specification)
     sizes = []
     original = step.tell_many
@@ -267,7 +267,7 @@ def test_the_shadow_of_open_pulls_is_the_one_that_would_be_built_anew():
 def test_an_observation_that_two_processes_logged_counts_once(tmp_path):
     study = Study("s", "abc", k=1, storage=tmp_path / "s.db")
     twice = [Event(ev.OBSERVED, "id", 1, reward) for reward in (0.25, 0.75)]
-    study._storage.append("s", twice)
+    study._journal.storage.append("s", twice)
     assert (study.result.samples, study.result.arms[1].mean) == (1, 0.25)
     with pytest.raises(PullError, match=r"it was 0.25"):
         study.add("b", 0.75, "id")
@@ -282,7 +282,7 @@ def test_a_stop_that_an_arm_overtook_is_no_stop(tmp_path):
             study.tell(pull, raters(pull.arm))
     overtaken = Event(ev.STOPPED, "", study._fold.changes, 0.0, "[1]")
     Study("s", storage=tmp_path / "s.db").add_arm("e")
-    study._storage.append("s", [overtaken])
+    study._journal.storage.append("s", [overtaken])
     assert not study.result.certified
     go(study, raters)
     assert (study.result.top, study.result.certified) == (("e",), True)
@@ -312,18 +312,18 @@ def test_an_arm_in_the_place_of_another_gets_coins_of_its_own():
 def test_two_processes_that_let_arms_in_at_once_both_succeed(tmp_path):
     one = Study("s", "abc", k=1, max_arms=6, storage=tmp_path / "s.db")
     two = Study("s", storage=tmp_path / "s.db")
-    seen = two._sync
-    two._sync = lambda: None  # it has not read the other's arm yet
+    seen = two._journal.sync
+    two._journal.sync = lambda: None  # it has not read the other's arm yet
     one.add_arm("x")
 
-    def append(name, events, original=two._storage.append):
-        two._sync = seen
+    def append(name, events, original=two._journal.storage.append):
+        two._journal.sync = seen
         original(name, events)
 
-    two._storage.append = append
+    two._journal.storage.append = append
     two.add_arm("y")
     assert Study("s", storage=tmp_path / "s.db").arms == ("a", "b", "c", "x", "y")
-    one._storage.append(
+    one._journal.storage.append(
         "s", [Event(ev.ARM_WITHDRAWN, "", 3), Event(ev.ARM_ADDED, "", 3, 0.0, '"z"')]
     )
     assert Study("s", storage=tmp_path / "s.db").arms == ("a", "b", "c", "y")  # x stays out

@@ -66,7 +66,7 @@ def test_the_hybrid_stop_does_not_care_where_zero_is():
     """Evidence is of differences: far from zero the same decisions, one after the other."""
     dice = np.random.default_rng(4)
     near, far = (stepper(bestk.Gaussian(0.5), 4, 2) for _ in range(2))
-    offset = 2.0**29  # a multiple of a power of two: the offset itself rounds nothing below
+    offset = 2.0**28  # a multiple of a power of two: the offset itself rounds nothing below
     while arms := near.ask():
         assert far.ask() == arms
         for arm in arms:
@@ -139,13 +139,13 @@ def test_an_oracle_that_changes_its_mind_at_the_stop_ends_the_run():
     decision = bestk.Oracle(4, oracle)
     study = Study("s", range(4), decision=decision, epsilon=0.5, rewards=bestk.Gaussian(0.01))
     study.tell_many([(pull, (0.9, 0.5, 0.5, 0.1)[pull.arm]) for pull in study.ask(4)])
-    append = study._storage.append
+    append = study._journal.storage.append
 
     def append_in_another_mood(name, events):
         append(name, events)
         oracle.last = 3 - oracle.last
 
-    study._storage.append = append_in_another_mood
+    study._journal.storage.append = append_in_another_mood
     with pytest.raises(bestk.errors.OracleError, match="changed its mind"):
         study.ask()
     assert not study.result.certified

@@ -27,7 +27,7 @@ def stopped(tmp_path_factory):
 # --- JSON -----------------------------------------------------------------------------------------
 
 TEXTS = {
-    "a key twice": ('"format": 1', '"format": 1, "format": 1', "comes twice"),
+    "a key twice": ('"format": 2', '"format": 2, "format": 2', "comes twice"),
     "a key of an arm twice": ('"pulls": ', '"pulls": 1, "pulls": ', "comes twice"),
     "NaN": ('"product": 0.0', '"product": NaN', "no number"),
     "infinity": ('"product": 0.0', '"product": -Infinity', "no number"),
@@ -261,9 +261,9 @@ def test_events_hold_values_of_their_types(stopped, tmp_path, column, value):
         ('"maximize": true', '"maximize": true, "maximize": true'),
         ('"epsilon": 0.3', '"epsilon": NaN'),
         ('"delta": 0.1', '"delta": 1e999'),
-        ('{"format": 1', '{"format": 7'),
-        ('{"format": 1', '{"format": true'),
-        ('{"format": 1', '{"more": 0, "format": 1'),
+        ('{"format": 2', '{"format": 7'),
+        ('{"format": 2', '{"format": true'),
+        ('{"format": 2', '{"more": 0, "format": 2'),
         ('"lease": null, ', ""),
     ],
 )

@@ -433,7 +433,7 @@ def test_forked_processes_name_their_pulls_apart(tmp_path):
     log = list(SQLiteStorage(tmp_path / "s.db").read("s"))
     assert len({event.key for event in log if event.kind == ev.ASKED}) == 3
     taken = next(event for event in log if event.kind == ev.ASKED)
-    study._storage.append("s", [taken._replace(arm=3)])  # a name used twice
+    study._journal.storage.append("s", [taken._replace(arm=3)])  # a name used twice
     study.tell(taken.key, 0.5)
     assert [arm.pulls for arm in study.result.arms] == [1, 0, 0, 0]
 
@@ -474,5 +474,7 @@ def test_a_file_takes_no_label_that_json_cannot_hold(tmp_path):
 
 def test_seconds_are_those_of_the_study_not_of_the_reader(tmp_path):
     study = Study("s", "ab", k=1, storage=tmp_path / "s.db")
-    study._storage.append("s", [ev.Event(ev.ASKED, "x-1", 0, 0.0, "+", study._fold.first + 100)])
+    study._journal.storage.append(
+        "s", [ev.Event(ev.ASKED, "x-1", 0, 0.0, "+", study._fold.first + 100)]
+    )
     assert Study("s", storage=tmp_path / "s.db").result.seconds == pytest.approx(100)

@@ -106,7 +106,7 @@ def test_a_file_that_is_swapped_takes_no_more(swap, tmp_path):
 def test_nor_one_in_a_folder_that_was_quiet(tmp_path):
     path = tmp_path / "study.db"
     study = begun(path)
-    watch = study._storage._watch
+    watch = study._journal.storage._watch
     changed = os.stat(tmp_path).st_ctime_ns
     while watch._settled != changed:  # until the clock of the file system has gone on
         assert watch.swapped() is None
@@ -127,7 +127,7 @@ def test_the_one_that_was_swapped_does_not_harm_what_took_its_place(swap, notice
     work(path, 300)
     if notices:
         assert tell_until_refused(study)[0] == []
-    study._storage.close()
+    study._journal.storage.close()
     work(path, 10)
     assert len(told(path)) == 313
 

@@ -127,40 +127,55 @@ def test_normal_bounds_of_many_samples_count_them_as_kernels_do(k):
 
 @pytest.mark.parametrize("seed", range(30))
 def test_a_log_of_anything_says_what_the_study_says(seed):
-    """Answers twice, late, to nobody; ids again; arms that come, go and come back."""
+    """Answers twice, late, out of order; ids again; arms that come, go and come back."""
     dice = random.Random(seed)
     storage = MemoryStorage()
-    study = Study("s", "abcd", k=2, rewards=bestk.Bounded(), seed=seed, max_arms=8, storage=storage)
-    keys = [f"k{n}" for n in range(60)]
-    kinds = [ev.ASKED, ev.TOLD, ev.OBSERVED, ev.FAILED, ev.FORGOTTEN, ev.EXPIRED]
-    weights = [6, 6, 3, 1, 1, 1]
-    events = []
-    for _ in range(300):
-        kind, key, arm = dice.choices(kinds, weights)[0], dice.choice(keys), dice.randrange(7)
-        if kind == ev.ASKED:
-            key = f"k{len(events)}"
-            keys.append(key)
-        if dice.random() < 0.05:
-            kind = dice.choice([ev.ARM_ADDED, ev.ARM_WITHDRAWN])
-        data = json.dumps(f"new {arm}") if kind == ev.ARM_ADDED else ""
-        events.append(Event(kind, key, arm, dice.random(), data))
-    storage.append("s", events)
-    history = followed(storage)
+    most, lost = (None, 8)[seed % 2], ("skip", "worst")[seed // 2 % 2]
+    study = Study("s", "abcd", k=2, rewards=bestk.Bounded(), seed=seed, max_arms=most, lost=lost,
+                  storage=storage)  # fmt: skip
+    kinds = [ev.ASKED, ev.TOLD, ev.OBSERVED, ev.FAILED, ev.FORGOTTEN, ev.EXPIRED, ev.REISSUED]
+    weights = [6, 8, 3, 1, 1, 1, 1]
     fold = Fold(study.specification)
     fold.apply(storage.read("s"))
+    keys = []
+    for n in range(300):
+        kind = dice.choices(kinds, weights)[0] if keys else ev.ASKED
+        if most and dice.random() < 0.05:
+            kind = dice.choice([ev.ARM_ADDED, ev.ARM_WITHDRAWN])
+        arm = dice.randrange(len(fold.all_labels) + (kind == ev.ARM_ADDED))
+        key = f"k{n}"
+        if kind not in (ev.ASKED, ev.OBSERVED) or (n > 20 and dice.random() < 0.1):
+            key = dice.choice(keys)  # also a name used twice
+        if kind == ev.ASKED:
+            keys.append(key)
+        data = json.dumps(f"new {arm}") if kind == ev.ARM_ADDED else ""
+        event = Event(kind, key, arm, dice.random(), data)
+        storage.append("s", [event])
+        fold.apply([event])
+    history = followed(storage)
     assert history.present == fold.arms
     assert history.labels == fold.all_labels
     _, _, statistics = recomputed(history)
     assert statistics.counts[history.present].tolist() == fold.state.counts.tolist()
-    assert int(statistics.counts.sum()) == fold.told
+    assert statistics.counts.tolist() == fold.tally.counts.tolist()
+    assert int(statistics.counts.sum()) + sum(history.held) == fold.told
     assert statistics.seen_sums[history.present] == pytest.approx(fold.state.sums, rel=1e-12)
-    assert statistics.levels[history.present].tolist() == fold.state.levels.tolist()
-    assert statistics.sums == pytest.approx(fold.sums, rel=1e-12)
+    assert statistics.levels[history.present].tolist() == fold.state.levels[:, :-1].tolist()
+    assert statistics.sums == pytest.approx(fold.tally.sums, rel=1e-12)
     assert history.lost["failed"] == fold.failed
-    lost = [sum(those) for those in zip(*(history.lost[what] for what in
-            ("forgotten", "expired", "dropped")), strict=True)]  # fmt: skip
-    assert lost == fold.given_up
+    assert history.lost["holes"] == fold.holes
+    if lost == "worst":
+        assert [history.lost["holes"][a] for a in fold.arms] == fold.state.levels[:, -1].tolist()
+    given_up = [sum(those) for those in zip(*(history.lost[what] for what in
+                ("forgotten", "expired", "dropped")), strict=True)]  # fmt: skip
+    assert given_up == fold.given_up
     assert sum(history.open) == len(fold.open)
+    assert history.reissued == len(fold.reissued)
+    if fold.is_whole:
+        low, high = intervals(fold.state, fold.spec)
+        rows = history.present
+        assert statistics.lower[rows] == pytest.approx(low, abs=1e-6)
+        assert statistics.upper[rows] == pytest.approx(high, abs=1e-6)
 
 
 # --- the hybrid stop ------------------------------------------------------------------------------

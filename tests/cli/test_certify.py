@@ -21,6 +21,7 @@ def run(path, name="prompts", **settings):
         told += 1
         if told == 3:
             study.fail(pulls[0], "no answer")
+            continue
         lucky = told % 10 != 0
         study.tell(pulls[0], float(lucky if pulls[0].arm == "b" else not lucky))
 
@@ -43,7 +44,7 @@ def test_certify_says_what_is_proved_and_how_to_check_it(files):
     assert "failed or were given up 1 times" in done.stderr  # with the warning that goes with it
     assert "does not depend on the reward" in done.stderr
     data = json.loads(certificate.read_text())
-    assert (data["format"], data["study"], data["answer"]) == (1, "prompts", ["b"])
+    assert (data["format"], data["study"], data["answer"]) == (2, "prompts", ["b"])
     assert sum(arm["failed"] for arm in data["arms"]) == 1
     assert "does not depend on the reward" in data["warning"]
 
@@ -55,7 +56,7 @@ def test_verify_says_yes(files):
     assert "Yes: the certificate follows from the log" in said
     report = json.loads(good("verify", str(certificate), str(path), "--json"))
     assert report["verified"] is True
-    assert {"name", "holds", "required", "found"} == set(report["checks"][0])
+    assert {"name", "holds", "required", "found", "detail"} == set(report["checks"][0])
     assert all(check["holds"] for check in report["checks"])
 
 
@@ -132,7 +133,7 @@ def test_verify_refuses_what_it_cannot_read(files, tmp_path):
     text, twice, odd = (tmp_path / name for name in ("text.json", "twice.json", "odd.json"))
     text.write_text("{")
     whole = certificate.read_text()
-    twice.write_text(whole.replace('"format": 1', '"format": 1, "format": 1'))
+    twice.write_text(whole.replace('"format": 2', '"format": 2, "format": 2'))
     odd.write_text(whole.replace('"product": ', '"product": NaN, "more": '))
     for given in ((text, path), (tmp_path / "none.json", path), (certificate, certificate),
                   (twice, path), (odd, path)):  # fmt: skip

@@ -94,7 +94,7 @@ def test_status_prints_the_result(file):
     assert ranks == ["b", "c"]
 
     text = fine("status", path, "--study", "odd")
-    assert f"{odd.samples} told, 1 open, 1 failed" in text
+    assert f"{odd.samples} told, 0 open, 1 failed" in text
     assert "[bold]x[/bold]" in text
     assert r"new\nline" in text
     assert "\u202e" not in text
@@ -136,7 +136,7 @@ def test_a_study_of_the_future_does_not_hide_the_others(tmp_path):
     path = tmp_path / "study.db"
     Study("now", "ab", k=1, storage=path)
     Study("then", "ab", k=1, storage=path)
-    damage.forge(path, """UPDATE log_2 SET data = replace(data, '"format": 1', '"format": 9')""")
+    damage.forge(path, """UPDATE log_2 SET data = replace(data, '"format": 2', '"format": 9')""")
     now, then = json.loads(fine("list", path, "--json"))
     assert (now["state"], now["samples"]) == ("running", 0)
     assert (then["samples"], then["arms"]) == (None, None)

@@ -84,7 +84,6 @@ def certified(tmp_path_factory):
     study.forget(lost)
     (failed,) = study.ask()
     study.fail(failed, "no answer")
-    study.tell(failed, 0.5)
     tell_all(study, means)
     assert study.result.certified
     return file

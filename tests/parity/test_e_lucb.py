@@ -170,7 +170,7 @@ def observed(dice, family, t, x):
     e = evidence_for(rewards) if family == "bernstein" else policy_evidence(rewards)
     slow = slow_family(rewards, e)
     data = [slow.see(draw(dice, x), dice.random()) for _ in range(t)]
-    counts = np.array([[data.count(level) for level in e.levels]])
+    counts = np.array([[*(data.count(level) for level in e.levels), 0]])  # no holes
     s, v = 0.0, 0.0
     for n, reward in enumerate(data):
         v = ev.spread(e, float(n), s, v, reward) if family == "bernstein" else 0.0

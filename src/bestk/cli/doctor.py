@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bestk.arguments import shown
 from bestk.cli import inputs
 from bestk.cli.console import announce_compilation, show, show_json
 from bestk.cli.status import File
@@ -72,7 +71,7 @@ def doctor(
 def _studied(found: Examination, each: Found) -> dict[str, Any]:
     """What is readable of a study, and whether it can be gone on with."""
     data: dict[str, Any] = {
-        "name": each.name if isinstance(each.name, str) else shown(each.name),  # damaged
+        "name": each.name if isinstance(each.name, str) else repr(each.name),  # damaged
         "readable": each.readable,
         "whole": each.whole,
         "loss": each.loss,

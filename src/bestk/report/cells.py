@@ -13,8 +13,6 @@ import json
 from collections.abc import Hashable
 from typing import Any
 
-from bestk.decisions.labels import freeze
-
 TEXT = "'"  # before a text that would be read as something else
 ACTIVE = (*"=+-@", *"＝＋－＠")  # first characters that spreadsheets act upon
 MARKED = (TEXT, *ACTIVE)
@@ -37,6 +35,8 @@ def label_cell(label: Any) -> str:
 
 def read_label_cell(cell: str) -> Hashable:
     """The label that `label_cell` was given; tuples as tuples."""
+    from bestk.decisions.labels import freeze
+
     found: Hashable = cell.removeprefix(TEXT)
     if not cell.startswith(TEXT) and _is_json(cell):
         found = freeze(json.loads(cell))

@@ -76,6 +76,8 @@ class Watch:
         file, wal = map(_identity, self._names)
         if file != self._file:
             return "it was removed" if file is None else "another file was put in its place"
+        if self._wal is None:  # SQLite makes it when it first needs it
+            self._wal = wal
         if wal != self._wal:
             what = "removed" if wal is None else "replaced"
             return (

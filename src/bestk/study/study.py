@@ -11,26 +11,24 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
-from bestk.arguments import as_float, count, require, shown, string
+from bestk.arguments import as_float, count, shown, string
 from bestk.decisions import DecisionClass
 from bestk.decisions.labels import label, read_arms, read_pairs, thaw
 from bestk.errors import InputError, OracleError, PullError
 from bestk.kernels.types import LIL_UCB
 from bestk.rewards import Bounded, Rewards
-from bestk.storage import MemoryStorage, SQLiteStorage, Storage, forks
+from bestk.storage import Storage, forks
 from bestk.storage import events as ev
 from bestk.storage.events import Event
-from bestk.study.fold import Fold
+from bestk.study.journal import Journal
 from bestk.study.leases import Leases
 from bestk.study.owners import is_abandoned, new_token
 from bestk.study.result import Result, Stopped
-from bestk.study.specification import Specification, specify
+from bestk.study.specification import specify
 from bestk.study.summary import summarise
 
 DEFAULTS: dict[str, Any] = {"rewards": Bounded(), "delta": 0.05}
@@ -94,14 +92,8 @@ class Study:
         self.name = string(name, "name")
         self._lock = threading.RLock()
         forks.guard(self, self._lock, forks.STUDY)
-        self._alone = storage is None  # nobody else can append
-        if storage is None:
-            storage = MemoryStorage()
-        elif isinstance(storage, str | os.PathLike):
-            storage = SQLiteStorage(storage, durability)
-        require(storage, ("append", "read"), "storage", "a file name, a Storage, or None")
-        self._storage: Storage = storage
-        first = next(iter(islice(storage.read(name), 1)), None)
+        self._journal = journal = Journal(self.name, storage, durability)
+        begun = journal.begun()
         settings = {
             "rewards": rewards,
             "delta": delta,
@@ -113,58 +105,22 @@ class Study:
         }
         settings = {key: value for key, value in settings.items() if value is not None}
         labels = None if arms is None else read_arms(arms)
-        if first is None:
+        if begun is None:
             chosen = secrets.randbits(48) if seed is None else seed
-            begun = specify(
-                labels, k, decision, {**DEFAULTS, **settings}, chosen, lease, max_arms,
-                "skip" if lost is None else lost,
+            begun = journal.begin(
+                specify(
+                    labels, k, decision, {**DEFAULTS, **settings}, chosen, lease, max_arms,
+                    "skip" if lost is None else lost,
+                )
             )  # fmt: skip
-            text = "" if self._alone else begun.to_json()
-            storage.append(name, [Event(ev.CREATED, data=text, at=time.time())])
-            first = next(storage.read(name))  # another process may have been quicker
-        self.specification = Specification.from_json(first.data) if first.data else begun
+        self.specification = begun
         self.specification.check_given(labels, k, decision, settings, seed, lease, max_arms, lost)
         self.problem = self.specification.problem
-        self._fold = Fold(self.specification)
+        self._fold = journal.open(begun)
         self._token, self._asked, self._process = "", 0, 0  # of the names of pulls
         self._leases = Leases(self.specification.lease)
-        self._fold.apply(storage.read(name))
         self._leases.lapsed(self._fold.open)  # none yet: all are seen now
         self._again = self._abandoned(reopened=True)
-
-    # --- the log ----------------------------------------------------------------------------------
-
-    def _sync(self) -> None:
-        """Fold what others have appended."""
-        if not self._alone:
-            self._fold.apply(self._storage.read(self.name, self._fold.seen))
-
-    def _append(self, events: Sequence[Event]) -> None:
-        """Write first, then believe: after a crash the log knows at least as much as anyone."""
-        if events:
-            self._storage.append(self.name, events)
-            self._believe(events)
-
-    def _believe(self, events: Sequence[Event]) -> None:
-        """Fold what was written, and what others wrote before it."""
-        if self._alone or self._is_next(events):
-            self._fold.apply(events)
-        elif events:
-            self._sync()
-
-    def _is_next(self, events: Sequence[Event]) -> bool:
-        """Whether these came right after what is known: then they need not be read back."""
-        appended = getattr(self._storage, "appended", None)  # a storage need not have it
-        return appended is not None and appended(self.name) == self._fold.seen + len(events)
-
-    def _without_others(self) -> AbstractContextManager[None]:
-        """Nobody else appends meanwhile; a storage need not have it."""
-        alone = getattr(self._storage, "alone", nullcontext)
-        return nullcontext() if self._alone else alone()
-
-    def _expire(self) -> None:
-        if lapsed := self._leases.lapsed(self._fold.open):
-            self._append([Event(ev.EXPIRED, key, at=time.time()) for key in lapsed])
 
     # --- ask and tell -----------------------------------------------------------------------------
 
@@ -177,8 +133,9 @@ class Study:
         n = count(n, "n", 1)
         pulls: list[Pull] = []
         with self._lock:
-            self._sync()
-            self._expire()
+            self._journal.sync()
+            for key in self._leases.lapsed(self._fold.open):
+                self._journal.append(Event(ev.EXPIRED, key, at=time.time()))
             fold = self._fold
             while len(pulls) < n:
                 if fold.stopped is not None:
@@ -186,7 +143,7 @@ class Study:
                 if self._again:
                     key = self._again.pop(0)
                     if key in fold.open:
-                        self._append([Event(ev.REISSUED, key, at=time.time())])
+                        self._journal.append(Event(ev.REISSUED, key, at=time.time()))
                     if key in fold.open:
                         pulls.append(self._pull(key))
                     continue
@@ -211,7 +168,7 @@ class Study:
                         break
                     arm, data = arms[0], "+" + ",".join(map(str, arms[1:]))
                 key = self._new_key()
-                self._append([Event(ev.ASKED, key, arm, 0.0, data, time.time())])
+                self._journal.append(Event(ev.ASKED, key, arm, 0.0, data, time.time()))
                 if key in fold.open:
                     pulls.append(self._pull(key))
         return pulls
@@ -222,7 +179,7 @@ class Study:
         if answer is None:
             return
         data = json.dumps(answer)
-        self._append([Event(ev.STOPPED, "", fold.changes, 0.0, data, time.time())])
+        self._journal.append(Event(ev.STOPPED, "", fold.changes, 0.0, data, time.time()))
         if fold.stopped is None and fold.seen == seen + 1:  # nobody came in between
             raise OracleError(
                 f"the oracle of the class {self.problem.decision.kind} changed its mind: of the"
@@ -238,7 +195,7 @@ class Study:
     def check(self) -> bool:
         """Whether the answer is certain by now; asks for nothing."""
         with self._lock:
-            self._sync()
+            self._journal.sync()
             fold = self._fold
             if fold.stopped is None and not fold.waiting and fold.plan() is None:
                 self._stop()
@@ -277,14 +234,14 @@ class Study:
         answers = list(read_pairs(answers))
         with self._lock:
             if len(answers) == 1:
-                self._append(self._fresh(answers))
+                self._journal.append(*self._fresh(answers))
                 self._require_answer(*answers[0])
                 return
-            with self._without_others():  # who might answer one of them meanwhile
-                self._sync()
-                if fresh := self._fresh(answers):
-                    self._storage.append(self.name, fresh)
-            self._believe(fresh)
+            with self._journal.alone():  # who might answer one of them meanwhile
+                self._journal.sync()
+                fresh = self._fresh(answers)
+                self._journal.write(fresh)
+            self._journal.believe(fresh)
 
     def _fresh(self, answers: Iterable[tuple[Pull | str, float]]) -> list[Event]:
         """What is new in these answers, all of which are fit to be told."""
@@ -292,7 +249,7 @@ class Study:
         for pull, reward in answers:
             key = _key(pull)
             if key not in fold.open:
-                self._sync()  # another process may have asked
+                self._journal.sync()  # another process may have asked
             if key in fold.open and key not in fresh:
                 fresh[key] = self.problem.rewards.read_for_policy(reward)
                 continue
@@ -326,7 +283,7 @@ class Study:
         with self._lock:
             key = self._require_open(pull)
             arm = self._fold.open[key].arm
-            self._append([Event(ev.FAILED, key, data=string(why, "why"), at=time.time())])
+            self._journal.append(Event(ev.FAILED, key, data=string(why, "why"), at=time.time()))
             return self._fold.failed[arm]
 
     def forget(self, pull: Pull | str) -> None:
@@ -335,11 +292,11 @@ class Study:
         With `lost="skip"` harmless only if what is given up does not depend on the reward.
         """
         with self._lock:
-            self._append([Event(ev.FORGOTTEN, self._require_open(pull), at=time.time())])
+            self._journal.append(Event(ev.FORGOTTEN, self._require_open(pull), at=time.time()))
 
     def _require_open(self, pull: Pull | str) -> str:
         key = _key(pull)
-        self._sync()
+        self._journal.sync()
         if key not in self._fold.open:
             raise PullError(f"pull {key} was refused: it is not open")
         return key
@@ -354,7 +311,7 @@ class Study:
             known = self._fold.observed.get(id)
             if known is None:
                 event = Event(ev.OBSERVED, id, number, value, "", time.time())
-                self._append([event])
+                self._journal.append(event)
                 known = self._fold.observed.get(id)
             if known != (number, value):
                 was = "lost" if known is None else f"{known[1]} of {fold.all_labels[known[0]]!r}"
@@ -364,7 +321,7 @@ class Study:
 
     def _present(self, arm: Hashable) -> int:
         """The number of an arm that is in the study."""
-        self._sync()
+        self._journal.sync()
         fold = self._fold
         number = fold.numbers.get(label(arm, "arm"))
         if number is None or number not in fold.rows:
@@ -378,7 +335,7 @@ class Study:
         with self._lock:
             fold, most = self._fold, self._require_max_arms(arm)
             named = label(arm, "arm")
-            self._sync()
+            self._journal.sync()
             number = fold.numbers.get(named, len(fold.all_labels))
             if number in fold.rows:
                 raise InputError(f"arm {shown(arm)} was refused: it is in the study already")
@@ -387,10 +344,10 @@ class Study:
                     f"arm {shown(arm)} was refused: the study was begun with max_arms={most}, and"
                     " so many there have been"
                 )
-            data = "" if self._alone else json.dumps(thaw(named))
-            if self._alone:
+            data = "" if self._journal.is_private else json.dumps(thaw(named))
+            if self._journal.is_private:
                 fold.newcomers[number] = named
-            self._append([Event(ev.ARM_ADDED, "", number, 0.0, data, time.time())])
+            self._journal.append(Event(ev.ARM_ADDED, "", number, 0.0, data, time.time()))
             if fold.numbers.get(named) not in fold.rows:  # another process was quicker
                 self.add_arm(arm)
 
@@ -405,7 +362,7 @@ class Study:
                     f"withdrawing {shown(arm)} was refused: of {len(fold.arms)} arms, of which"
                     f" {fold.spec.k} are wanted, none can be spared"
                 )
-            self._append([Event(ev.ARM_WITHDRAWN, "", number, at=time.time())])
+            self._journal.append(Event(ev.ARM_WITHDRAWN, "", number, at=time.time()))
 
     def _require_max_arms(self, arm: Hashable) -> int:
         most = self.specification.max_arms
@@ -444,7 +401,7 @@ class Study:
     def result(self) -> Result:
         """The answer so far, how far it is proved, and every arm's interval."""
         with self._lock:
-            self._sync()
+            self._journal.sync()
             return self.summary(None)
 
     def summary(self, ended: Stopped | None) -> Result:

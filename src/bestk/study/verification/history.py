@@ -82,8 +82,11 @@ class History:
             # lucb's rounds: one more, never fewer than an arm has samples, once all arms have one
             if data and not self._fresh:
                 self.round = max(self.round + 1, self._most)
-            if arm in self._rows and key not in self._open and key not in self._closed:
-                self._open[key] = self._queue(arm, key)  # a name counts once
+            if key not in self._open and key not in self._closed:  # a name counts once
+                if arm in self._rows:
+                    self._open[key] = self._queue(arm, key)
+                else:
+                    self._closed.add(key)
         elif kind == log.OBSERVED:
             if key not in self._ids and arm in self._rows:
                 self._ids.add(key)

@@ -1,0 +1,81 @@
+"""A study's log as one process sees it: append first, then fold; and fold what others append."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from itertools import islice
+
+from bestk.arguments import require
+from bestk.storage import MemoryStorage, SQLiteStorage, Storage
+from bestk.storage import events as ev
+from bestk.storage.events import Event
+from bestk.study.fold import Fold
+from bestk.study.specification import Specification
+
+
+class Journal:
+    """The log of one study, in a file, a storage of the user's, or the memory of this process."""
+
+    def __init__(
+        self, name: str, storage: Storage | str | os.PathLike[str] | None, durability: str
+    ) -> None:
+        self.name = name
+        self.is_private = storage is None  # nobody else can append
+        if storage is None:
+            storage = MemoryStorage()
+        elif isinstance(storage, str | os.PathLike):
+            storage = SQLiteStorage(storage, durability)
+        require(storage, ("append", "read"), "storage", "a file name, a Storage, or None")
+        self.storage: Storage = storage
+
+    def begun(self) -> Specification | None:
+        """What the study was begun with; None if it is yet to be begun."""
+        first = next(iter(islice(self.storage.read(self.name), 1)), None)
+        return None if first is None else Specification.from_json(first.data)
+
+    def begin(self, specification: Specification) -> Specification:
+        """Begin the study, and say with what: another process may have been quicker."""
+        text = "" if self.is_private else specification.to_json()
+        self.storage.append(self.name, [Event(ev.CREATED, data=text, at=time.time())])
+        return specification if self.is_private else self.begun() or specification
+
+    def open(self, specification: Specification) -> Fold:
+        """The state of the study, which `sync` and `append` carry on."""
+        self._fold = Fold(specification)
+        self._fold.apply(self.storage.read(self.name))
+        return self._fold
+
+    def sync(self) -> None:
+        """Fold what others have appended."""
+        if not self.is_private:
+            self._fold.apply(self.storage.read(self.name, self._fold.seen))
+
+    def append(self, *events: Event) -> None:
+        """Write first, then believe: after a crash the log knows at least as much as anyone."""
+        self.write(events)
+        self.believe(events)
+
+    def write(self, events: Sequence[Event]) -> None:
+        """Only write; `believe` comes next."""
+        if events:
+            self.storage.append(self.name, events)
+
+    def believe(self, events: Sequence[Event]) -> None:
+        """Fold what was written, and what others wrote before it."""
+        if self.is_private or self._is_next(events):
+            self._fold.apply(events)
+        elif events:
+            self.sync()
+
+    def _is_next(self, events: Sequence[Event]) -> bool:
+        """Whether these came right after what is known: then they need not be read back."""
+        appended = getattr(self.storage, "appended", None)  # a storage need not have it
+        return appended is not None and appended(self.name) == self._fold.seen + len(events)
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Nobody else appends meanwhile; a storage need not have it."""
+        alone = getattr(self.storage, "alone", nullcontext)
+        return nullcontext() if self.is_private else alone()
