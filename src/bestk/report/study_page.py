@@ -85,6 +85,7 @@ def _answer(view: View) -> str:
             f"<li>{escape(text)}</li>" for text in words.assumptions(view.specification)
         )
         proof += f"<p>This takes for granted:</p><ul>{assumed}</ul>"
+    proof += "".join(f"<p>{escape(text)}</p>" for text in result.remarks)
     figures = _figures(
         [
             ("pulls", f"{result.samples:,}"),
@@ -120,7 +121,7 @@ def _losses(view: View) -> str:
         f'<section><h2>What was lost</h2><div class="warning"><p>{words.many(failed, "attempt")}'
         f" failed, {words.many(given_up, 'pull')} given up{lease}; it happened to"
         f" {words.many(arms, 'arm')} (the table at the end has the numbers).</p>"
-        f"<p>{escape(words.LOSS)}</p></div></section>"
+        f"<p>{escape(words.loss(view.specification))}</p></div></section>"
     )
 
 

@@ -16,6 +16,10 @@ LOSS = (
     " holds only if what is lost does not depend on the reward it would have brought: if, say, the"
     " slow runs are the ones that time out, what is left misleads."
 )
+WORST = (
+    "An attempt that failed, or a pull that was given up, brought no observation. It counts as the"
+    " worst that it can have been, so that the guarantee holds whatever was lost."
+)
 
 
 def name(label: Hashable) -> str:
@@ -115,6 +119,11 @@ def policy(specification: Specification) -> str:
     return f"{problem.policy}{f' ({variant})' if variant else ''}"
 
 
+def loss(specification: Specification) -> str:
+    """What lost pulls mean for the guarantee."""
+    return WORST if specification.lost == "worst" else LOSS
+
+
 def assumptions(specification: Specification) -> list[str]:
     """What the proof takes for granted."""
     problem = specification.problem
@@ -133,10 +142,17 @@ def assumptions(specification: Specification) -> list[str]:
             " seeing something about it, and each has the arm's mean whatever the earlier ones"
             " were. Arms may depend on each other."
         )
-    said.append(
-        "What was lost does not depend on the reward it would have brought, nor does the time that"
-        " a pull took where several were open at once."
-    )
+    if specification.max_arms is not None:
+        said.append(
+            "An arm that joined later was scored only on what nobody had looked at when it was made."
+        )
+    if specification.order == "told":
+        said.append(
+            "What was lost does not depend on the reward it would have brought, nor does the time"
+            " that a pull took where several were open at once."
+        )
+    elif specification.lost == "skip":
+        said.append("What was lost does not depend on the reward it would have brought.")
     said.append("All settings below were fixed before the first observation.")
     return said
 
