@@ -250,7 +250,7 @@ def test_a_stop_that_came_too_early_is_refuted(stopped, tmp_path):
     early = Study("s", storage=SQLiteStorage(tmp_path / "early.db"), arms=None, **again(path))
     drive(early, case[1], np.random.default_rng(7), certificate["samples"] // 3)
     assert not early.is_stopped
-    answer = json.dumps(early._fold.answer())  # rows, which are the arms here
+    answer = json.dumps(early._fold.stepper.answer())  # rows, which are the arms here
     storage = SQLiteStorage(tmp_path / "early.db")
     storage.append("s", [ev.Event(ev.STOPPED, arm=early._fold.changes, data=answer)])
     wrong = failed(forge(tmp_path / "early.db"), tmp_path / "early.db")

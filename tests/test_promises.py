@@ -94,14 +94,10 @@ def test_plans_have_coins_of_their_own():
     study.tell_many([(pull, 0.505) for pull in study.ask(40)])
     study.ask(40)
     fold = study._fold
-    shadow = fold.planner.shadow(fold.state, ())
-    told, planned = fold.state.levels[:, :-1], shadow.levels[:, :-1]
-    up = (planned - told).argmax(axis=1) > told.argmax(axis=1)
-    between = fold.state.means * 64 % 1.0  # stand-ins are means, which lie on a level here
-    assert not between.any()
-    fold.state.means[:] = 0.505
-    shadow = fold.planner.everything([(arm, 0.505) for arm in range(40)])
-    up = (shadow.levels[:, :-1] - told) @ np.arange(65) - 32
+    fold.planner.recount()
+    fold.state.means[:] = 0.505  # between two levels, so that stand-ins are rounded
+    shadow = fold.planner.shadow(fold.state)
+    up = (shadow.levels - fold.state.levels)[:, :-1] @ np.arange(65) - 32
     run = int(fold.state.clock[RUN])
     coins = np.array([rng.uniform(9, run, arm, 1, rng.ROUNDING) for arm in range(40)])
     by_next = coins < 0.505 * 64 - 32

@@ -217,7 +217,7 @@ def test_the_hybrid_stop_holds_where_kernels_and_brute_force_say_so(family):
         decision, claim, statistics = recomputed(history)
         arms = Present(statistics.means, statistics.lower, statistics.upper, np.arange(6),
                        statistics.evidence, statistics.origin, claim.scale)  # fmt: skip
-        chosen = np.isin(np.arange(6), fold.answer())
+        chosen = np.isin(np.arange(6), fold.stepper.answer())
         verdict = judge(claim, decision, arms, chosen)
         assert verdict.holds >= step.is_certified(fold.state, fold.spec)
         if verdict.statistic > claim.epsilon:

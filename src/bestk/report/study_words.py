@@ -144,7 +144,8 @@ def assumptions(specification: Specification) -> list[str]:
         )
     if specification.max_arms is not None:
         said.append(
-            "An arm that joined later was scored only on what nobody had looked at when it was made."
+            "An arm that joined later was scored only on what nobody had looked at before it was"
+            " made."
         )
     if specification.order == "told":
         said.append(

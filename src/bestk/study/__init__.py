@@ -9,16 +9,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bestk.study.pull import Pull as Pull
     from bestk.study.result import ArmResult as ArmResult
     from bestk.study.result import Result as Result
     from bestk.study.runner import Runner as Runner
     from bestk.study.runner import identify as identify
-    from bestk.study.study import Pull as Pull
     from bestk.study.study import Study as Study
 
 _HOMES = {
     "ArmResult": "result",
-    "Pull": "study",
+    "Pull": "pull",
     "Result": "result",
     "Runner": "runner",
     "Study": "study",

@@ -26,7 +26,7 @@ import numpy as np
 from bestk.decisions.labels import freeze
 from bestk.errors import StorageError
 from bestk.kernels import step
-from bestk.kernels.types import LUCB_ROUNDS, IntArray, State
+from bestk.kernels.types import LUCB_ROUNDS, State
 from bestk.policies.combinatorial import Stepper
 from bestk.storage import events as ev
 from bestk.storage.events import ASKED, OBSERVED, TOLD, Event
@@ -95,8 +95,9 @@ class Fold:
         self.spec = self.configured.spec
         self.stepper = Stepper(decision, self.configured)
         self.state: State = self.stepper.state
-        self.planner = Planner(self.stepper, self.rows, self.specification.lost == "worst")
-        self._pending: IntArray | None = None  # open pulls of every row, counted when needed
+        is_worst = self.specification.lost == "worst"
+        open_arms = (pull.arm for pull in self.open.values())
+        self.planner = Planner(self.stepper, self.rows, is_worst, open_arms)
         self._is_plain = not self.order.by_arm and self.spec.radius != LUCB_ROUNDS
         step.reset(self.state, self.changes)  # fresh coins: rows may stand for other arms now
 
@@ -206,8 +207,6 @@ class Fold:
             self.gone.add(key)
         elif not self._is_known(key):  # a name counts once
             self.open[key] = _open((arm, self.handed, at, self.order.issue(arm)))
-            if self._pending is not None:
-                self._pending[self.rows[arm]] += 1
             self.planner.opened(arm)
         self.handed += 1
 
@@ -231,7 +230,7 @@ class Fold:
         if key not in self.observed and arm in self.rows:
             self.observed[key] = arm, reward
             self.told += 1
-            self.planner.returned()
+            self.planner.added()
             for late in self.order.settle(arm, self.order.issue(arm), reward):
                 self._count(*late)
 
@@ -239,9 +238,7 @@ class Fold:
 
     def _settle(self, pull: Open, reward: float | None) -> None:
         """A pull is open no more."""
-        self.planner.returned()
-        if self._pending is not None:
-            self._pending[self.rows[pull.arm]] -= 1
+        self.planner.closed(pull.arm)
         for late in self.order.settle(pull.arm, pull.place, reward):
             self._count(*late)
 
@@ -391,48 +388,12 @@ class Fold:
     # --- deciding and planning: never changes what the fold says ----------------------------------
 
     def decide(self) -> list[int] | None:
-        """The arms of the answer if the rule stops on what counts, whatever its schedule of looks.
-
-        They are the set that was tested: around a Python oracle another call may find another one.
-        """
-        if not self.is_whole or self.planner.ask(self.state, 0):
-            return None
-        return [self.arms[row] for row in self.stepper.tested()]
+        """The arms of the answer, if the rule stops on what counts."""
+        return self._arms_of(self.planner.decide())
 
     def plan(self) -> list[int] | None:
         """The arms of the next round; None: stop; empty: wait, what is told would be enough."""
-        planner = self.planner
-        rows = []
-        if self.is_whole:
-            rows = planner.ask(self.state, self.rounds)
-            if not rows:
-                return None
-        base = planner.everything(self.order.held.values())
-        if not is_whole(base):
-            return [self._least()]
-        if self.order.held:
-            rows = planner.ask(base, self.rounds)
-            if not rows:
-                return []
-        if self.open:
-            shadow = planner.shadow(base, (pull.arm for pull in self.open.values()))
-            rows = planner.ask(shadow, self.rounds)
-            if not rows:
-                return [self._least()]
-        return [self.arms[row] for row in rows]
+        return self._arms_of(self.planner.plan(self.order.held.values(), self.rounds))
 
-    def answer(self) -> list[int]:
-        """The rows of the present answer: on what counts, else on everything told, else none."""
-        for state in (self.state, self.planner.everything(self.order.held.values())):
-            if is_whole(state):
-                return self.planner.answer(state)
-        return []
-
-    def _least(self) -> int:
-        """The arm with the fewest samples, told and open; the first of several."""
-        if self._pending is None:
-            self._pending = np.zeros(len(self.arms), np.int64)
-            for pull in self.open.values():
-                self._pending[self.rows[pull.arm]] += 1
-        counts = self.planner.everything(self.order.held.values()).counts
-        return self.arms[int(np.argmin(counts + self._pending))]
+    def _arms_of(self, rows: list[int] | None) -> list[int] | None:
+        return None if rows is None else [self.arms[row] for row in rows]

@@ -18,10 +18,22 @@ from pathlib import Path
 DEAD = ("Z", "X", "x")  # states of a process that has ended, though its parent has not noticed
 
 
-def new_token() -> str:
-    """The first part of the names of a process's pulls, different in every study it opens."""
-    pid = os.getpid()
-    return f"{secrets.token_hex(5)}.{_machine()}.{pid:x}.{_started(pid) or 0:x}"
+class Names:
+    """Names for the pulls of one study in one process; no other process gives them, a child
+    neither."""
+
+    def __init__(self) -> None:
+        self._process, self._token, self._given = 0, "", 0
+
+    def new(self) -> str:
+        """The next one."""
+        pid = os.getpid()
+        if self._process != pid:
+            started = _started(pid) or 0
+            self._token = f"{secrets.token_hex(5)}.{_machine()}.{pid:x}.{started:x}"
+            self._process, self._given = pid, 0
+        self._given += 1
+        return f"{self._token}-{self._given}"
 
 
 def is_abandoned(key: str, reopened: bool) -> bool:

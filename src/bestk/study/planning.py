@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from itertools import islice
 
+import numpy as np
+
 from bestk.kernels import step
 from bestk.kernels.jit import direct
 from bestk.kernels.types import ASKS, PLANS, ROUND, SEEN, State
@@ -22,16 +24,44 @@ Late = tuple[int, float | None]  # arm and reward of an observation; None: a hol
 
 
 class Planner:
-    """Asks a policy in the state that counts, in one with everything told, or in a shadow."""
+    """Asks a policy in the state that counts, in one with everything told, or in a shadow.
 
-    def __init__(self, stepper: Stepper, rows: dict[int, int], counts_holes: bool) -> None:
+    `rows` are those of the arms, `open_arms` the arms of the pulls that are open. Results are rows.
+    """
+
+    def __init__(
+        self, stepper: Stepper, rows: dict[int, int], counts_holes: bool, open_arms: Iterable[int]
+    ) -> None:
         self.stepper, self.state, self.spec = stepper, stepper.state, stepper.spec
-        self.rows, self.counts_holes = rows, counts_holes
+        self.counts_holes, self._rows = counts_holes, rows
         self._tell = direct(step.tell, self.state, self.spec, 0, 0.0)
+        self._open, self._n_open = [0] * len(rows), 0  # open pulls of every row, and in all
         self._ahead: State | None = None  # the state that counts, and what does not count yet
         self._known = 0  # how many observations of the latter are in it
-        self._shadow: State | None = None
+        self._shadow: State | None = None  # as if every open pull had come back with its mean
         self._base = self.state  # what the shadow was cast from
+        for arm in open_arms:
+            self.opened(arm)
+
+    # --- what happens -----------------------------------------------------------------------------
+
+    def opened(self, arm: int) -> None:
+        """One more pull is open."""
+        row = self._rows[arm]
+        self._open[row] += 1
+        self._n_open += 1
+        if self._shadow is not None:
+            self._stand_in(self._shadow, row)
+
+    def closed(self, arm: int) -> None:
+        """A pull is open no more."""
+        self._open[self._rows[arm]] -= 1
+        self._n_open -= 1
+        self._shadow = None
+
+    def added(self) -> None:
+        """An observation came from elsewhere."""
+        self._shadow = None
 
     def tell(self, row: int, reward: float) -> None:
         """One observation that counts."""
@@ -41,17 +71,48 @@ class Planner:
         """What counts has changed."""
         self._ahead = self._shadow = None
 
-    def returned(self) -> None:
-        """A pull is open no more."""
-        self._shadow = None
+    # --- what follows -----------------------------------------------------------------------------
 
-    def opened(self, arm: int) -> None:
-        """One more pull is open."""
-        if self._shadow is not None:
-            self._stand_in(self._shadow, arm)
+    def decide(self) -> list[int] | None:
+        """The answer if the rule stops on what counts, whatever its schedule of looks.
 
-    def ask(self, state: State, rounds: int) -> list[int]:
-        """The rows that the policy wants in a state, none to stop; its clocks are put back."""
+        It is the set that was tested: around a Python oracle another call may find another one.
+        """
+        if not is_whole(self.state) or self._ask(self.state, 0):
+            return None
+        return self.stepper.tested()
+
+    def plan(self, late: Collection[Late], rounds: int) -> list[int] | None:
+        """The next round; None: stop; empty: wait, for what is told would be enough."""
+        rows = []
+        if is_whole(self.state):
+            rows = self._ask(self.state, rounds)
+            if not rows:
+                return None
+        base = self._everything(late)
+        if not is_whole(base):
+            return self._least(base)
+        if late:
+            rows = self._ask(base, rounds)
+            if not rows:
+                return []
+        if self._n_open:
+            rows = self._ask(self.shadow(base), rounds)
+        return rows or self._least(base)
+
+    def answer(self, late: Collection[Late]) -> list[int]:
+        """The present answer: on what counts, else on everything told, else none."""
+        for state in (self.state, self._everything(late)):
+            if is_whole(state):
+                self.stepper.state = state
+                try:
+                    return self.stepper.answer()
+                finally:
+                    self.stepper.state = self.state
+        return []
+
+    def _ask(self, state: State, rounds: int) -> list[int]:
+        """What the policy wants in a state, nothing to stop; its clocks are put back."""
         clock = state.clock
         asks, before = clock[ASKS], clock[ROUND]
         clock[ASKS] = rounds
@@ -62,15 +123,7 @@ class Planner:
             self.stepper.state = self.state
             clock[ASKS], clock[ROUND] = asks, before
 
-    def answer(self, state: State) -> list[int]:
-        """The rows of the policy's answer in a state."""
-        self.stepper.state = state
-        try:
-            return self.stepper.answer()
-        finally:
-            self.stepper.state = self.state
-
-    def everything(self, late: Collection[Late]) -> State:
+    def _everything(self, late: Collection[Late]) -> State:
         """The state that counts with, on top, what came back before its turn."""
         if not late:
             return self.state
@@ -78,24 +131,28 @@ class Planner:
             self._ahead, self._known = _copy(self.state), 0
         for arm, reward in islice(late, self._known, None):
             if reward is not None:
-                self._tell(self._ahead, self.spec, self.rows[arm], self.spec.sign * reward)
+                self._tell(self._ahead, self.spec, self._rows[arm], self.spec.sign * reward)
             elif self.counts_holes:
-                add_hole(self._ahead, self.rows[arm])
+                add_hole(self._ahead, self._rows[arm])
                 step.rebuild(self._ahead, self.spec)
         self._known = len(late)
         return self._ahead
 
-    def shadow(self, base: State, open_arms: Iterable[int]) -> State:
+    def shadow(self, base: State) -> State:
         """A state as if every open pull had come back with its arm's mean."""
         if self._shadow is None:
             self._base, self._shadow = base, _copy(base)
-            for arm in open_arms:
-                self._stand_in(self._shadow, arm)
+            for row, many in enumerate(self._open):
+                for _ in range(many):
+                    self._stand_in(self._shadow, row)
         return self._shadow
 
-    def _stand_in(self, shadow: State, arm: int) -> None:
-        row = self.rows[arm]
+    def _stand_in(self, shadow: State, row: int) -> None:
         self._tell(shadow, self.spec, row, float(self._base.means[row]))
+
+    def _least(self, base: State) -> list[int]:
+        """The arm with the fewest samples, told and open; the first of several."""
+        return [int(np.argmin(base.counts + np.array(self._open)))]
 
 
 def is_whole(state: State) -> bool:

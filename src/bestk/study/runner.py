@@ -19,8 +19,9 @@ from bestk.decisions import DecisionClass
 from bestk.errors import ArmFailedError, ExecutorError, InputError, PullError, StorageError
 from bestk.rewards import Rewards
 from bestk.storage import Storage
+from bestk.study.pull import Pull
 from bestk.study.result import Result, Stopped
-from bestk.study.study import Pull, Study
+from bestk.study.study import Study
 
 Measure = Callable[[Any], Any]  # arm -> a number, or a coroutine that gives one
 Progress = Callable[[Study], None]  # called after every answer

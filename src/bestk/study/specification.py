@@ -46,6 +46,15 @@ class Specification:
         """
         return self.max_arms is not None
 
+    def require_max_arms(self, arm: Hashable) -> int:
+        """How many arms there may ever be; refuses a change of arms where they are fixed."""
+        if self.max_arms is None:
+            raise InputError(
+                f"changing the arms was refused ({shown(arm)}): the study is closed, its levels"
+                " were split over the arms it was begun with; one made with max_arms=M may change"
+            )
+        return self.max_arms
+
     def configure(self, n_arms: int) -> tuple[DecisionClass, Configured]:
         """What may be answered, and the policy, while there are so many arms."""
         problem = self.problem

@@ -12,7 +12,6 @@ import secrets
 import threading
 import time
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from bestk.arguments import as_float, count, shown, string
@@ -26,25 +25,13 @@ from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study.journal import Journal
 from bestk.study.leases import Leases
-from bestk.study.owners import is_abandoned, new_token
+from bestk.study.owners import Names, is_abandoned
+from bestk.study.pull import Pull, key_of
 from bestk.study.result import Result, Stopped
 from bestk.study.specification import specify
 from bestk.study.summary import summarise
 
 DEFAULTS: dict[str, Any] = {"rewards": Bounded(), "delta": 0.05}
-
-
-@dataclass(frozen=True, slots=True)
-class Pull:
-    """One sample to take: of `arm`, the index-th pull of the study."""
-
-    id: str
-    arm: Hashable
-    index: int
-
-
-def _key(pull: Pull | str) -> str:
-    return pull.id if isinstance(pull, Pull) else string(pull, "pull")
 
 
 class Study:
@@ -117,7 +104,7 @@ class Study:
         self.specification.check_given(labels, k, decision, settings, seed, lease, max_arms, lost)
         self.problem = self.specification.problem
         self._fold = journal.open(begun)
-        self._token, self._asked, self._process = "", 0, 0  # of the names of pulls
+        self._names = Names()
         self._leases = Leases(self.specification.lease)
         self._leases.lapsed(self._fold.open)  # none yet: all are seen now
         self._again = self._abandoned(reopened=True)
@@ -150,10 +137,7 @@ class Study:
                 if fold.spec.family == LIL_UCB and fold.open:
                     if pulls:
                         break
-                    raise InputError(
-                        f"the ask was refused: pull {next(iter(fold.open))} is open, and lil-ucb is"
-                        " what its theorem says only if it samples one arm after the other"
-                    )
+                    self.require_order(f"the ask, with pull {next(iter(fold.open))} open,")
                 if fold.waiting:
                     arm, data = fold.waiting[0], ""
                 else:
@@ -167,7 +151,7 @@ class Study:
                             continue
                         break
                     arm, data = arms[0], "+" + ",".join(map(str, arms[1:]))
-                key = self._new_key()
+                key = self._names.new()
                 self._journal.append(Event(ev.ASKED, key, arm, 0.0, data, time.time()))
                 if key in fold.open:
                     pulls.append(self._pull(key))
@@ -209,13 +193,6 @@ class Study:
                 " every sample, one after the other"
             )
 
-    def _new_key(self) -> str:
-        """A name for a pull that no other process gives, a forked one neither."""
-        if self._process != os.getpid():
-            self._token, self._asked, self._process = new_token(), 0, os.getpid()
-        self._asked += 1
-        return f"{self._token}-{self._asked}"
-
     def _pull(self, key: str) -> Pull:
         pull = self._fold.open[key]
         self._leases.see(key)
@@ -247,7 +224,7 @@ class Study:
         """What is new in these answers, all of which are fit to be told."""
         fold, fresh = self._fold, dict[str, float]()
         for pull, reward in answers:
-            key = _key(pull)
+            key = key_of(pull)
             if key not in fold.open:
                 self._journal.sync()  # another process may have asked
             if key in fold.open and key not in fresh:
@@ -269,9 +246,9 @@ class Study:
 
     def _require_answer(self, pull: Pull | str, reward: float) -> None:
         """Refuse an answer where another process was first."""
-        if self._fold.answers.get(_key(pull)) != as_float(reward):
+        if self._fold.answers.get(key_of(pull)) != as_float(reward):
             raise PullError(
-                f"the answer to pull {_key(pull)} was refused: the pull already has another reward"
+                f"the answer to pull {key_of(pull)} was refused: it has a different reward already"
             )
 
     def fail(self, pull: Pull | str, why: str = "") -> int:
@@ -295,7 +272,7 @@ class Study:
             self._journal.append(Event(ev.FORGOTTEN, self._require_open(pull), at=time.time()))
 
     def _require_open(self, pull: Pull | str) -> str:
-        key = _key(pull)
+        key = key_of(pull)
         self._journal.sync()
         if key not in self._fold.open:
             raise PullError(f"pull {key} was refused: it is not open")
@@ -333,7 +310,7 @@ class Study:
     def add_arm(self, arm: Hashable) -> None:
         """Let an arm join, or one that was withdrawn come back with what is known of it."""
         with self._lock:
-            fold, most = self._fold, self._require_max_arms(arm)
+            fold, most = self._fold, self.specification.require_max_arms(arm)
             named = label(arm, "arm")
             self._journal.sync()
             number = fold.numbers.get(named, len(fold.all_labels))
@@ -354,7 +331,7 @@ class Study:
     def withdraw_arm(self, arm: Hashable) -> None:
         """Take an arm out: it is asked for no more, and its open pulls are given up."""
         with self._lock:
-            self._require_max_arms(arm)
+            self.specification.require_max_arms(arm)
             number = self._present(arm)
             fold = self._fold
             if len(fold.arms) <= fold.spec.k + 1:
@@ -363,15 +340,6 @@ class Study:
                     f" {fold.spec.k} are wanted, none can be spared"
                 )
             self._journal.append(Event(ev.ARM_WITHDRAWN, "", number, at=time.time()))
-
-    def _require_max_arms(self, arm: Hashable) -> int:
-        most = self.specification.max_arms
-        if most is None:
-            raise InputError(
-                f"changing the arms was refused ({shown(arm)}): the study is closed, its levels"
-                " were split over the arms it was begun with; one made with max_arms=M may change"
-            )
-        return most
 
     # --- reading ----------------------------------------------------------------------------------
 

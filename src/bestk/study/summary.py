@@ -31,7 +31,11 @@ def summarise(
     pulls, means = _everything(fold)
     certified = fold.stopped is not None and configured.guarantee is not None
     stopped = fold.stopped
-    answer = fold.answer() if stopped is None else [fold.rows[arm] for arm in stopped]
+    answer = (
+        fold.planner.answer(fold.order.held.values())
+        if stopped is None
+        else [fold.rows[arm] for arm in stopped]
+    )
     statuses = _statuses(set(answer), certified, low, high, decision)
     shown = (low, high) if spec.sign > 0 else (-high, -low)
     arms = tuple(
