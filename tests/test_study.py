@@ -368,7 +368,7 @@ def test_lucb_has_intervals_before_its_first_round():
 def test_lil_ucb_has_one_pull_open_at_a_time():
     study = Study("s", "abc", k=1, policy="lil-ucb", seed=1)
     (pull,) = study.ask(3)
-    with pytest.raises(InputError, match="one arm after the other"):
+    with pytest.raises(InputError, match="one after the other"):
         study.ask()
     study.tell(pull, 0.5)
     assert len(study.ask()) == 1
