@@ -231,6 +231,22 @@ def test_a_failed_pull_is_lost_and_the_next_attempt_is_another_pull():
     assert "assumed: 1 pull was lost" in str(study.result)
 
 
+def test_what_is_given_up_after_the_stop_was_not_lost():
+    means = {"a": 0.9, "b": 0.1}
+    result = bestk.identify("ab", means.get, k=1, rewards=bestk.Gaussian(0.1), parallel=8, seed=1)
+    assert result.certified
+    assert result.assumptions == ()
+    study = Study("s", "ab", k=1, rewards=bestk.Gaussian(0.1), seed=1)
+    while pulls := study.ask(4):
+        study.tell_many([(pull, means[pull.arm]) for pull in pulls[:3]])
+        if not study.check():
+            study.tell_many([(pull, means[pull.arm]) for pull in pulls[3:]])
+    assert study.open
+    for pull in study.open:
+        study.forget(pull)
+    assert (study.result.assumptions, study.result.waiting) == ((), ())
+
+
 def test_what_counts_as_the_worst_assumes_nothing():
     study = Study("s", "ab", k=1, seed=1, lost="worst")
     study.forget(study.ask()[0])

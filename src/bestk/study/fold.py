@@ -18,8 +18,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from bestk.kernels.types import LUCB_ROUNDS, State
 from bestk.policies.combinatorial import Stepper
 from bestk.storage import events as ev
 from bestk.storage.events import ASKED, OBSERVED, TOLD, Event
-from bestk.study.order import Order
+from bestk.study.order import Open, Order, opened
 from bestk.study.planning import Planner, add_hole, is_whole
 from bestk.study.specification import Specification
 from bestk.study.tally import Tally
@@ -39,18 +38,6 @@ CHUNK = 100_000  # observations handed to the kernel at a time
 OF_ARMS = ("counts", "origins", "sums", "means", "spread", "levels")  # statistics, by row
 NEW_ROUND = -1  # in place of a row
 ALONE = "+"  # what ASKED says of a round of one arm
-
-
-class Open(NamedTuple):
-    """A pull that was handed out and not answered yet."""
-
-    arm: int
-    order: int  # among all pulls of the study
-    at: float
-    place: int  # in the order in which observations count
-
-
-_open = partial(tuple.__new__, Open)  # quicker than its own constructor
 
 
 class Fold:
@@ -66,13 +53,13 @@ class Fold:
         self.waiting: list[int] = []  # arms of the present round that are yet to be handed out
         self.open: dict[str, Open] = {}  # in the order asked
         self.order = Order(specification.order == "asked", specification.orders_by_arm)
-        self.failures: dict[str, int] = {}  # of open pulls, where a pull may fail and stay open
         self.answers: dict[str, float] = {}  # to pulls
         self.gone: set[str] = set()  # pulls that were given up
         self.reissued: set[str] = set()  # pulls handed out again after their process died
         self.observed: dict[str, tuple[int, float]] = {}  # arm and reward, by the user's id
         self.stopped: list[int] | None = None  # the certified answer
         self.stopped_at = 0  # the number of the event that says so, from 1
+        self._holes_at_stop = 0
         self.all_labels: list[Hashable] = list(specification.labels)
         self.numbers = {label: arm for arm, label in enumerate(self.all_labels)}
         self.newcomers: dict[int, Hashable] = {}  # labels that only this process can hold
@@ -118,6 +105,11 @@ class Fold:
         for (_, arm), many in self.lost.items():
             given_up[arm] += many
         return given_up
+
+    @property
+    def holes_that_matter(self) -> int:
+        """Lost pulls on which the answer rests: those before the stop."""
+        return sum(self.holes) if self.stopped is None else self._holes_at_stop
 
     @property
     def blocking(self) -> list[str]:
@@ -206,7 +198,7 @@ class Fold:
             self._require_arm(arm)
             self.gone.add(key)
         elif not self._is_known(key):  # a name counts once
-            self.open[key] = _open((arm, self.handed, at, self.order.issue(arm)))
+            self.open[key] = opened((arm, self.handed, at, self.order.issue(arm)))
             self.planner.opened(arm)
         self.handed += 1
 
@@ -301,9 +293,8 @@ class Fold:
             return
         if kind == ev.FAILED:
             self.failed[pull.arm] += 1
-            if not self.order.in_order:  # it stays open, and may be tried again
-                self.failures[key] = self.failures.get(key, 0) + 1
-                return
+            if not self.order.in_order:
+                return  # it stays open, and may be tried again
         else:
             self.lost[kind, pull.arm] += 1
         self._drop(key)
@@ -322,6 +313,7 @@ class Fold:
             answer = self.decide()
             if answer is not None and answer == json.loads(data):
                 self.stopped, self.stopped_at = answer, self.seen
+                self._holes_at_stop = sum(self.holes)
 
     # --- what a sound log cannot say --------------------------------------------------------------
 

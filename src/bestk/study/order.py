@@ -8,10 +8,24 @@ queue for all arms, or, where arms come and go, one for each.
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
+from typing import NamedTuple
 
 from bestk.study.planning import Late
 
 ALL = -1  # the queue of all arms
+
+
+class Open(NamedTuple):
+    """A pull that was handed out and not answered yet."""
+
+    arm: int
+    order: int  # among all pulls of the study
+    at: float
+    place: int  # in the order in which observations count
+
+
+opened = partial(tuple.__new__, Open)  # quicker than its own constructor
 
 
 class Order:

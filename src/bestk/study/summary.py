@@ -73,7 +73,7 @@ def summarise(
         held=sum(reward is not None for _, reward in fold.order.held.values()),
         waiting=tuple(
             Waiting(key, fold.all_labels[fold.open[key].arm], fold.open[key].order)
-            for key in fold.blocking
+            for key in ([] if stopped is not None else fold.blocking)
         ),
         assumptions=_assumptions(fold),
         warnings=_warnings(fold),
@@ -103,7 +103,7 @@ def _assumptions(fold: Fold) -> tuple[str, ...]:
             "answers count as they arrive, as in version 0.1, so how long a pull takes does not"
             " depend on its reward"
         )
-    lost = sum(fold.holes)
+    lost = fold.holes_that_matter
     if lost and fold.specification.lost == "skip":
         pulls = "pull was" if lost == 1 else "pulls were"
         found.append(
