@@ -51,7 +51,12 @@ def test_fifty_kills_lose_nothing_and_change_no_decision(tmp_path):
     assert decisions(log) == decisions(SQLiteStorage(tmp_path / "u.db").read("s"))
     left, right = Study("s", storage=file).result, undisturbed.result
     assert left.certified
-    assert "made again after a process died" in left.assumptions[0]
+    again = {event.key for event in log if event.kind == ev.REISSUED}
+    said = (
+        f"{len(again)} pull{'s were' if len(again) > 1 else ' was'} made again after a process died"
+    )
+    assert len(left.assumptions) == bool(again)
+    assert not again or left.assumptions[0].startswith(said)
     same = {"seconds": 0, "assumptions": []}
     assert left.to_dict() | same == right.to_dict() | same
 
@@ -83,7 +88,7 @@ def test_of_two_answers_to_one_pull_the_first_in_the_log_counts(tmp_path):
     (pull,) = one.ask()
     two.result  # noqa: B018 - two has read that the pull is open
     one.tell(pull, 0.25)
-    with pytest.raises(PullError, match="another"):
+    with pytest.raises(PullError, match="different"):
         two.tell(pull.id, 0.75)
     two.tell(pull.id, 0.25)  # the same again
     for study in (one, two, Study("s", storage=file)):

@@ -109,7 +109,7 @@ def test_a_race_needs_one_command_more_than_are_looked_for():
 def test_a_run_that_fails_later_ends_the_race_and_is_no_time(tmp_path):
     ran = tmp_path / "ran"
     failing = counting(ran, most=3)
-    race = raced(FAST, failing)
+    race = raced(FAST, failing, max_time=600.0)  # no run is cut, however slow the machine
     with pytest.raises(
         ArmFailedError, match=r"failed in a counted run.* exit code 1; .* not a time"
     ):
@@ -267,6 +267,7 @@ def test_a_run_that_was_interrupted_counts_as_cut_when_the_race_goes_on(tmp_path
     begun.run(budget=2)
     (pull,) = begun.study.ask()  # its run had begun when the process died
     runs, before = lines(ran), begun.study.samples
+    del begun
     resumed = Race(commands, seed=1, storage=file, warmup=0, max_time=600.0)
     outcome = resumed.run(budget=before + 1)
     assert outcome.result.samples == before + 1

@@ -153,7 +153,7 @@ def test_failed_pulls_are_retried_recorded_and_shown(write, tmp_path, here):
         "case $n in 3) echo 'no luck' >&2; exit 3;; 6) echo text; exit;; esac\n"
         "echo $1\n"
     )
-    path = write('"sh flaky.sh {value}"', pull="retries = 1")
+    path = write('"sh flaky.sh {value}"', pull="retries = 2")
     done = here(0, "run", path)
     assert "failed pulls: 2, the last: " in done.err
     reasons = [event.data for event in log(path) if event.kind == ev.FAILED]

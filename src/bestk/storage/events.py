@@ -16,7 +16,7 @@ OBSERVED = 6  # key: an id of the user's; arm; reward
 ARM_ADDED = 7  # data: the label, JSON
 ARM_WITHDRAWN = 8  # arm
 STOPPED = 9  # arm: how often arms had come or gone; data: the answer, JSON
-REISSUED = 10  # key: the pull, handed out again after its process died
+REISSUED = 10  # key: the pull, handed out again; data: whose it was and is, two tokens
 
 
 class Event(NamedTuple):

@@ -30,6 +30,7 @@ from bestk.policies.combinatorial import Stepper
 from bestk.storage import events as ev
 from bestk.storage.events import ASKED, OBSERVED, TOLD, Event
 from bestk.study.order import Open, Order, opened
+from bestk.study.owners import holder
 from bestk.study.planning import Planner, add_hole, is_whole
 from bestk.study.specification import Specification
 from bestk.study.tally import Tally
@@ -55,7 +56,8 @@ class Fold:
         self.order = Order(specification.order == "asked", specification.orders_by_arm)
         self.answers: dict[str, float] = {}  # to pulls
         self.gone: set[str] = set()  # pulls that were given up
-        self.reissued: set[str] = set()  # pulls handed out again after their process died
+        self.holders: dict[str, str] = {}  # of pulls that were handed out again
+        self.reissued: set[str] = set()  # these pulls
         self.observed: dict[str, tuple[int, float]] = {}  # arm and reward, by the user's id
         self.stopped: list[int] | None = None  # the certified answer
         self.stopped_at = 0  # the number of the event that says so, from 1
@@ -240,6 +242,7 @@ class Fold:
             self._rewards.append(reward)
             return
         self.holes[arm] += 1
+        self.planner.recount()
         if self.planner.counts_holes:
             add_hole(self.state, self.rows[arm])
             self._stale = True
@@ -273,8 +276,7 @@ class Fold:
             self._lose(kind, key)
         elif kind == ev.REISSUED:
             self._require_asked(key)
-            if key in self.open:
-                self.reissued.add(key)
+            self._hand_over(key, data)
         elif kind == ev.STOPPED:
             self._stop(arm, data)
         elif kind == ev.ARM_ADDED:
@@ -298,6 +300,18 @@ class Fold:
         else:
             self.lost[kind, pull.arm] += 1
         self._drop(key)
+
+    def _hand_over(self, key: str, data: str) -> None:
+        """A pull changes hands, if it is still with the one from whom it was taken."""
+        if key in self.open:
+            self.reissued.add(key)
+            before, _, now = data.partition(" ")
+            if self.holder(key) == before:
+                self.holders[key] = now
+
+    def holder(self, key: str) -> str:
+        """Who makes a pull: the one who asked for it, or to whom it was handed over."""
+        return self.holders.get(key) or holder(key)
 
     def _drop(self, key: str) -> None:
         """An open pull becomes a hole."""

@@ -74,7 +74,7 @@ def choose(storage: SQLiteStorage, name: str | None) -> str:
 
 
 class Observation(NamedTuple):
-    """A reward that counts. Times are in seconds since 1970."""
+    """A reward that was taken, counted or held. Times are in seconds since 1970."""
 
     seq: int  # of the event, from 1
     pull: str  # its id; of one that was added, the user's
@@ -86,9 +86,9 @@ class Observation(NamedTuple):
 
 
 def observations(storage: SQLiteStorage, name: str) -> Iterator[Observation]:
-    """All that the answer rests on, in log order.
+    """Every reward that was taken, in log order; those held behind an open pull do not count yet.
 
-    The first answer to an open pull counts, and the first observation of an id. That is what the
+    The first answer to an open pull is taken, and the first observation of an id. That is what the
     fold says, in a pass of its own: the fold also works out the statistics, event by event.
     """
     events = storage.read(name)

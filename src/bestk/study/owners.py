@@ -2,8 +2,9 @@
 and only then, the pull can be handed out again.
 
 Two workers on one pull would void the guarantee: the faster answer would count, and how fast an
-answer comes may depend on what it is. A process is known by its machine, number and start. One of
-another machine (or container) is taken for dead: give a lease where such processes share a study.
+answer comes may depend on what it is. A holder is one study object in one process, known by its
+token: a random part, the machine, the process and its start. A process of another machine (or
+container) is taken for dead: give a lease where such processes share a study.
 """
 
 from __future__ import annotations
@@ -12,44 +13,54 @@ import hashlib
 import os
 import secrets
 import socket
+import weakref
 from functools import cache
 from pathlib import Path
 
 DEAD = ("Z", "X", "x")  # states of a process that has ended, though its parent has not noticed
+_alive: weakref.WeakValueDictionary[str, Names] = weakref.WeakValueDictionary()  # by token
 
 
 class Names:
-    """Names for the pulls of one study in one process; no other process gives them, a child
-    neither."""
+    """Names for the pulls that one study object asks for; a forked child has others."""
 
     def __init__(self) -> None:
         self._process, self._token, self._given = 0, "", 0
 
-    def new(self) -> str:
-        """The next one."""
+    @property
+    def token(self) -> str:
+        """Of the holder, the first part of every name."""
         pid = os.getpid()
         if self._process != pid:
             started = _started(pid) or 0
             self._token = f"{secrets.token_hex(5)}.{_machine()}.{pid:x}.{started:x}"
             self._process, self._given = pid, 0
+            _alive[self._token] = self
+        return self._token
+
+    def new(self) -> str:
+        """The next name."""
+        token = self.token
         self._given += 1
-        return f"{self._token}-{self._given}"
+        return f"{token}-{self._given}"
 
 
-def is_abandoned(key: str, reopened: bool) -> bool:
-    """Whether the process that asked for a pull has died.
+def holder(key: str) -> str:
+    """The token of the one who asked for a pull of that name."""
+    return key.rpartition("-")[0]
 
-    `reopened`: the study was opened just now, and takes over what this process asked for before.
-    """
+
+def is_gone(token: str) -> bool:
+    """Whether that holder has died: its process, or in this process its study object."""
     try:
-        _, machine, pid, started = key.rpartition("-")[0].split(".")
+        _, machine, pid, started = token.split(".")
         number, since = int(pid, 16), int(started, 16)
     except ValueError:
-        return reopened  # a name as version 0.1 gave them
+        return True  # a name as version 0.1 gave them
     if machine != _machine():
         return True
     if number == os.getpid():
-        return reopened
+        return token not in _alive
     return _started(number) != since if since else not _exists(number)
 
 

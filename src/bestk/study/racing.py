@@ -196,7 +196,7 @@ class Race:
         """
         failed = {event.key for event in self._log.read(NAME) if event.kind == ev.FAILED}
         for pull in self.study.open:
-            if pull.id not in failed:
+            if pull.id not in failed and not self.study.is_held_elsewhere(pull):
                 self.study.tell(pull, self.cap)
                 self.interrupted.append(str(pull.arm))
 

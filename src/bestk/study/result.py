@@ -21,7 +21,7 @@ class ArmResult:
     mean: float | None  # of all its observations; None before the first
     low: float | None  # of the interval the policy stops by; None where it has no end
     high: float | None
-    pulls: int  # observations, those that do not count yet included
+    pulls: int  # observations; before the stop those that do not count yet included
     failed: int
     status: Status
 
@@ -67,13 +67,17 @@ class Result:
     def remarks(self) -> list[str]:
         """What a reader has to know beside the numbers, a line each."""
         lines = [f"warning: {text}" for text in self.warnings]
-        if self.waiting:
-            first = self.waiting[0]
-            others = f" and {len(self.waiting) - 1:,} more" if len(self.waiting) > 1 else ""
-            lines.append(
-                f"{self.held:,} observations wait for an earlier pull: {first.pull} of"
-                f" {_shown(first.arm)}{others}"
-            )
+        if self.held:
+            early = "1 observation" if self.held == 1 else f"{self.held:,} observations"
+            if self.stopped == "rule":
+                lines.append(f"{early} came back before an earlier pull: not counted")
+            elif self.waiting:
+                first = self.waiting[0]
+                others = f" and {len(self.waiting) - 1:,} more" if len(self.waiting) > 1 else ""
+                lines.append(
+                    f"{early} held back, waiting for an earlier pull: {first.pull} of"
+                    f" {_shown(first.arm)}{others}"
+                )
         return lines + [f"assumed: {text}" for text in self.assumptions]
 
     def to_dict(self) -> dict[str, Any]:

@@ -117,6 +117,10 @@ class Runner:
                     break
         except KeyboardInterrupt:
             ended = "interrupted"
+            self._release()
+        except BaseException:
+            self._release()
+            raise
         else:
             if self.study.check():  # the last answer of a budget may have settled it
                 self._give_up()
@@ -216,6 +220,11 @@ class Runner:
             )
         if self.study.retries_pulls:
             self._submit(pull)
+
+    def _release(self) -> None:
+        """The run is cut short: the study may hand out again what was under way."""
+        self.study.release(pull for pull, _ in self._running.values())
+        self._running.clear()
 
     def _give_up(self) -> None:
         for future, (pull, _) in self._running.items():

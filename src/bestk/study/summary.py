@@ -82,10 +82,13 @@ def summarise(
 
 
 def _everything(fold: Fold) -> tuple[IntArray, FloatArray]:
-    """Observations of every row and their mean, in the user's units, counted or not."""
+    """Observations of every row and their mean, in the user's units.
+
+    Before the stop with those that do not count yet; after it these never will.
+    """
     late = Tally(fold.specification.problem.rewards, len(fold.all_labels))
     for arm, reward in fold.order.held.values():
-        if reward is not None:
+        if reward is not None and fold.stopped is None:
             late.add_one(arm, reward)
     counts = fold.tally.counts + late.counts
     means = fold.tally.means
@@ -107,14 +110,14 @@ def _assumptions(fold: Fold) -> tuple[str, ...]:
     if lost and fold.specification.lost == "skip":
         pulls = "pull was" if lost == 1 else "pulls were"
         found.append(
-            f"{lost:,} {pulls} lost (failed, given up or expired) and skipped, so whether a pull is"
-            " lost does not depend on its reward"
+            f"{lost:,} {pulls} lost (failed, given up, expired or withdrawn) and skipped, so"
+            " whether a pull is lost does not depend on its reward"
         )
     if fold.reissued:
         pulls = "pull was" if len(fold.reissued) == 1 else "pulls were"
         found.append(
-            f"{len(fold.reissued):,} {pulls} made again after a process died, so its death did not"
-            " depend on their rewards"
+            f"{len(fold.reissued):,} {pulls} made again after a process died or a run was cut"
+            " short, which did not depend on their rewards"
         )
     return tuple(found)
 

@@ -31,7 +31,7 @@ class Trajectory:
     """
 
     arms: tuple[Hashable, ...]
-    samples: IntArray  # of all arms, a number for every checkpoint
+    samples: IntArray  # that count, of all arms, a number for every checkpoint
     answer: IntArray  # pulls of the arms of the answer, at every checkpoint
     pulls: FloatArray
     means: FloatArray
@@ -70,9 +70,10 @@ def replay(
             if fold.stopped is not None:
                 sha256 = digest.hexdigest()
         stopped = fold.stopped is not None
-        if (fold.seen >= checkpoint or is_last) and fold.told > (samples or [0])[-1]:
+        counted = int(fold.tally.counts.sum())
+        if (fold.seen >= checkpoint or is_last) and counted > (samples or [0])[-1]:
             checkpoint = fold.seen * RATIO
-            samples.append(fold.told)
+            samples.append(counted)
             answered.append(_pulls(fold, answer))
             columns.append(_look(fold, arms))
     known = np.stack(columns, axis=-1) if columns else np.full((4, len(arms), 0), math.nan)
