@@ -20,7 +20,7 @@ from bestk.study.fold import Fold
 from bestk.study.order import Order
 
 COINS = {"better": 0.52, "worse": 0.5}
-RUNS, MOST_WRONG = 300, 37  # at delta = 0.05: P(Binomial(300, 0.05) > 37) < 1e-6
+RUNS, MOST_WRONG = 200, 28  # at delta = 0.05: P(Binomial(200, 0.05) > 28) < 1e-6
 
 
 class Log(MemoryStorage):

@@ -33,7 +33,7 @@ def instances():
         "spanning-tree": (generated("spanning-tree", "grid:2x3", 0.5), 5000),
         "path": (generated("path", "grid:2x3", 0.4), 5000),
         "roads": (structured(roads, [0.3, 0.3, 1.1], maximize=False), 5000),
-        "matching": (generated("matching", "bipartite:2x2", 0.7), 1000),
+        "matching": (generated("matching", "bipartite:2x2", 0.7), 300),
         "binary-program": (structured(program, [1.0, 1.0, 0.0]), 50),
     }
 
