@@ -170,7 +170,7 @@ def test_a_log_of_anything_says_what_the_study_says(seed):
                 ("forgotten", "expired", "dropped")), strict=True)]  # fmt: skip
     assert given_up == fold.given_up
     assert sum(history.open) == len(fold.open)
-    assert history.reissued == len(fold.reissued)
+    assert history.reissued == len(fold.holders)
     if fold.is_whole:
         low, high = intervals(fold.state, fold.spec)
         rows = history.present

@@ -126,7 +126,7 @@ def _certificate(
     }
     if not is_old:
         made["order"], made["lost"] = specification.order, specification.lost
-        made["reissued"] = len(fold.reissued)
+        made["reissued"] = len(fold.holders)
     plain: dict[str, Any] = json.loads(json.dumps(made, allow_nan=False))
     return plain
 

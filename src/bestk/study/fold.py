@@ -30,7 +30,7 @@ from bestk.policies.combinatorial import Stepper
 from bestk.storage import events as ev
 from bestk.storage.events import ASKED, OBSERVED, TOLD, Event
 from bestk.study.order import Open, Order, opened
-from bestk.study.owners import holder
+from bestk.study.owners import Holders
 from bestk.study.planning import Planner, add_hole, is_whole
 from bestk.study.specification import Specification
 from bestk.study.tally import Tally
@@ -56,8 +56,7 @@ class Fold:
         self.order = Order(specification.order == "asked", specification.orders_by_arm)
         self.answers: dict[str, float] = {}  # to pulls
         self.gone: set[str] = set()  # pulls that were given up
-        self.holders: dict[str, str] = {}  # of pulls that were handed out again
-        self.reissued: set[str] = set()  # these pulls
+        self.holders = Holders()  # of pulls that were handed out again
         self.observed: dict[str, tuple[int, float]] = {}  # arm and reward, by the user's id
         self.stopped: list[int] | None = None  # the certified answer
         self.stopped_at = 0  # the number of the event that says so, from 1
@@ -276,7 +275,8 @@ class Fold:
             self._lose(kind, key)
         elif kind == ev.REISSUED:
             self._require_asked(key)
-            self._hand_over(key, data)
+            if key in self.open:
+                self.holders.hand_over(key, data)
         elif kind == ev.STOPPED:
             self._stop(arm, data)
         elif kind == ev.ARM_ADDED:
@@ -300,18 +300,6 @@ class Fold:
         else:
             self.lost[kind, pull.arm] += 1
         self._drop(key)
-
-    def _hand_over(self, key: str, data: str) -> None:
-        """A pull changes hands, if it is still with the one from whom it was taken."""
-        if key in self.open:
-            self.reissued.add(key)
-            before, _, now = data.partition(" ")
-            if self.holder(key) == before:
-                self.holders[key] = now
-
-    def holder(self, key: str) -> str:
-        """Who makes a pull: the one who asked for it, or to whom it was handed over."""
-        return self.holders.get(key) or holder(key)
 
     def _drop(self, key: str) -> None:
         """An open pull becomes a hole."""

@@ -23,9 +23,9 @@ from bestk.rewards import Bounded, Rewards
 from bestk.storage import Storage, forks
 from bestk.storage import events as ev
 from bestk.storage.events import Event
+from bestk.study.handover import Handover
 from bestk.study.journal import Journal
 from bestk.study.leases import Leases
-from bestk.study.owners import Names, is_gone
 from bestk.study.pull import Pull, key_of
 from bestk.study.result import Result, Stopped
 from bestk.study.specification import specify
@@ -104,10 +104,9 @@ class Study:
         self.specification.check_given(labels, k, decision, settings, seed, lease, max_arms, lost)
         self.problem = self.specification.problem
         self._fold = journal.open(begun)
-        self._names = Names()
         self._leases = Leases(self.specification.lease)
         self._leases.lapsed(self._fold.open)  # none yet: all are seen now
-        self._again: list[str] | None = None  # pulls to hand out again, once looked for
+        self._handover = Handover(journal, self._fold)
 
     # --- ask and tell -----------------------------------------------------------------------------
 
@@ -127,10 +126,8 @@ class Study:
             while len(pulls) < n:
                 if fold.stopped is not None:
                     break
-                if self._again is None:
-                    self._again = self._abandoned()
-                if self._again:
-                    pulls += self._take_over(self._again.pop(0))
+                if (taken := self._handover.take()) is not None:
+                    pulls.append(self._pull(taken))
                     continue
                 if fold.spec.family == LIL_UCB and fold.open:
                     if pulls:
@@ -144,12 +141,11 @@ class Study:
                         self._stop()
                         continue  # unless something came at that moment
                     if not arms:
-                        self._again = self._abandoned()
-                        if self._again:
+                        if self._handover.look():
                             continue
                         break
                     arm, data = arms[0], "+" + ",".join(map(str, arms[1:]))
-                key = self._names.new()
+                key = self._handover.names.new()
                 self._journal.append(Event(ev.ASKED, key, arm, 0.0, data, time.time()))
                 if key in fold.open:
                     pulls.append(self._pull(key))
@@ -168,30 +164,14 @@ class Study:
                 " same weights it found another answer than the one that the rule stopped with"
             )
 
-    def _abandoned(self) -> list[str]:
-        """Open pulls whose holder has died; with a lease, they are given up when it ends."""
-        if self.specification.lease is not None:
-            return []
-        return [key for key in self._fold.open if is_gone(self._fold.holder(key))]
-
-    def _take_over(self, key: str) -> list[Pull]:
-        """Hand a pull out again, unless it was answered or another process was quicker."""
-        fold, mine = self._fold, self._names.token
-        if key in fold.open:
-            data = f"{fold.holder(key)} {mine}"
-            self._journal.append(Event(ev.REISSUED, key, data=data, at=time.time()))
-        is_mine = key in fold.open and fold.holder(key) == mine
-        return [self._pull(key)] if is_mine else []
-
     def release(self, pulls: Iterable[Pull]) -> None:
         """Nobody makes these pulls any more, as a run was cut short: they are handed out again."""
         with self._lock:
-            self._again = [*(self._again or ()), *map(key_of, pulls)]
+            self._handover.release(map(key_of, pulls))
 
     def is_held_elsewhere(self, pull: Pull) -> bool:
-        """Whether another process that lives makes an open pull."""
-        holder = self._fold.holder(pull.id)
-        return holder != self._names.token and not is_gone(holder)
+        """Whether another study object or process that lives makes an open pull."""
+        return self._handover.is_held_elsewhere(pull.id)
 
     def check(self) -> bool:
         """Whether the answer is certain by now; asks for nothing."""

@@ -113,10 +113,10 @@ def _assumptions(fold: Fold) -> tuple[str, ...]:
             f"{lost:,} {pulls} lost (failed, given up, expired or withdrawn) and skipped, so"
             " whether a pull is lost does not depend on its reward"
         )
-    if fold.reissued:
-        pulls = "pull was" if len(fold.reissued) == 1 else "pulls were"
+    if len(fold.holders):
+        pulls = "pull was" if len(fold.holders) == 1 else "pulls were"
         found.append(
-            f"{len(fold.reissued):,} {pulls} made again after a process died or a run was cut"
+            f"{len(fold.holders):,} {pulls} made again after a process died or a run was cut"
             " short, which did not depend on their rewards"
         )
     return tuple(found)
