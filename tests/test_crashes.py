@@ -88,7 +88,7 @@ def test_of_two_answers_to_one_pull_the_first_in_the_log_counts(tmp_path):
     (pull,) = one.ask()
     two.result  # noqa: B018 - two has read that the pull is open
     one.tell(pull, 0.25)
-    with pytest.raises(PullError, match="different"):
+    with pytest.raises(PullError, match="another"):
         two.tell(pull.id, 0.75)
     two.tell(pull.id, 0.25)  # the same again
     for study in (one, two, Study("s", storage=file)):

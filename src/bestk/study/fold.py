@@ -213,7 +213,13 @@ class Fold:
             return
         self.answers[key] = reward
         self.told += 1
-        self._settle(pull, reward)
+        arm = pull[0]
+        if self.order.passes(arm, pull[3]):
+            self.planner.closed(arm)
+            self._told.append(self.rows[arm])
+            self._rewards.append(reward)
+        else:
+            self._settle(pull, reward)
 
     def _add(self, event: Event) -> None:
         _, key, arm, reward, _, at = event

@@ -55,6 +55,16 @@ class Order:
         self._issued[ALL] += many
         self._next[ALL] = self._issued[ALL]
 
+    def passes(self, arm: int, place: int) -> bool:
+        """Whether a place that is settled counts by itself: it is next, and nothing waits."""
+        if self.held or not self.in_order:
+            return not self.in_order
+        queue = arm if self.by_arm else ALL
+        if place != self._next[queue]:
+            return False
+        self._next[queue] = place + 1
+        return True
+
     def settle(self, arm: int, place: int, reward: float | None) -> list[Late]:
         """Give a place its reward, None for a hole; what counts by that, in order."""
         counts: list[Late] = [(arm, reward)]

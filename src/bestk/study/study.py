@@ -12,6 +12,7 @@ import secrets
 import threading
 import time
 from collections.abc import Hashable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from bestk.arguments import as_float, count, shown, string
@@ -31,6 +32,7 @@ from bestk.study.result import Result, Stopped
 from bestk.study.specification import specify
 from bestk.study.summary import summarise
 
+_event = partial(tuple.__new__, Event)  # quicker than its own constructor
 DEFAULTS: dict[str, Any] = {"rewards": Bounded(), "delta": 0.05}
 
 
@@ -201,16 +203,19 @@ class Study:
         A second answer is refused, except the same value again, which changes nothing. A reward
         that the assumption rules out is refused, and the pull stays open.
         """
+        key = pull.id if isinstance(pull, Pull) else pull
+        with self._lock:
+            if isinstance(key, str) and key in self._fold.open:  # as it nearly always is: quickly
+                value = self.problem.rewards.read_for_policy(reward)
+                self._journal.append(_event((ev.TOLD, key, -1, value, "", time.time())))
+                self._require_answer(key, value)
+                return
         self.tell_many([(pull, reward)])
 
     def tell_many(self, answers: Iterable[tuple[Pull | str, float]]) -> None:
         """Several answers at once, all or none: much faster where storage is a file."""
         answers = list(read_pairs(answers))
         with self._lock:
-            if len(answers) == 1:
-                self._journal.append(*self._fresh(answers))
-                self._require_answer(*answers[0])
-                return
             with self._journal.alone():  # who might answer one of them meanwhile
                 self._journal.sync()
                 fresh = self._fresh(answers)
@@ -221,8 +226,9 @@ class Study:
         """What is new in these answers, all of which are fit to be told."""
         fold, fresh = self._fold, dict[str, float]()
         for pull, reward in answers:
-            key = key_of(pull)
-            if key not in fold.open:
+            key = pull.id if isinstance(pull, Pull) else pull
+            if not isinstance(key, str) or key not in fold.open:
+                key = key_of(pull)
                 self._journal.sync()  # another process may have asked
             if key in fold.open and key not in fresh:
                 fresh[key] = self.problem.rewards.read_for_policy(reward)
@@ -239,14 +245,12 @@ class Study:
                     f" {shown(reward)}"
                 )
         now = time.time()
-        return [Event(ev.TOLD, key, -1, x, "", now) for key, x in fresh.items()]
+        return [_event((ev.TOLD, key, -1, x, "", now)) for key, x in fresh.items()]
 
-    def _require_answer(self, pull: Pull | str, reward: float) -> None:
+    def _require_answer(self, key: str, reward: float) -> None:
         """Refuse an answer where another process was first."""
-        if self._fold.answers.get(key_of(pull)) != as_float(reward):
-            raise PullError(
-                f"the answer to pull {key_of(pull)} was refused: it has a different reward already"
-            )
+        if self._fold.answers.get(key) != reward:
+            raise PullError(f"the answer to pull {key} was refused: it has another reward already")
 
     def fail(self, pull: Pull | str, why: str = "") -> int:
         """Record that a pull came to nothing: a late answer to it will be refused.
