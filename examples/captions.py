@@ -22,7 +22,6 @@ from rich.console import Console, Group
 from rich.live import Live
 
 import bestk
-from bestk.cli.console import announce_compilation
 from bestk.report import study_page, study_words
 from bestk.report.standings import Standings
 
@@ -75,7 +74,6 @@ def main():
     if not given.resume:
         for suffix in ("", "-wal", "-shm"):
             Path(f"{file}{suffix}").unlink(missing_ok=True)
-    announce_compilation()
     shares = read_captions()
     study = bestk.Study(
         "captions",

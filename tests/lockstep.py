@@ -21,7 +21,7 @@ from bestk.decisions import DecisionClass, TopK
 from bestk.kernels import evidence, rng, special, step
 from bestk.kernels.types import BERNSTEIN, BETTING, SEEN, TOTAL, Evidence
 from bestk.policies import Configured, configure
-from bestk.policies.combinatorial import Stepper
+from bestk.policies.stepper import Stepper
 from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings, Rewards
 from naive_evidence import Bernstein, Beta, Bets, Normal, Rounded
 
@@ -63,7 +63,7 @@ def slow_family(rewards: Rewards, e: Evidence, maximize: bool = True):
     if isinstance(rewards, Ratings):
         sign = 1 if maximize else -1
         return _make(Bets, tuple(sign * x for x in rewards.levels), mixture)
-    return _make(Bernstein if e.family == BERNSTEIN else Rounded, low, high, mixture)
+    return _make(Bernstein if e.kind == BERNSTEIN else Rounded, low, high, mixture)
 
 
 @cache
@@ -188,7 +188,7 @@ def load(kernel, seen) -> None:
     state, spec = kernel.state, kernel.spec
     kernel.reset(0)
     for i, summary in enumerate(seen):
-        if state.evidence.family == BETTING:
+        if state.evidence.kind == BETTING:
             state.levels[i, :-1] = summary
             state.counts[i] = sum(summary)
             state.sums[i] = np.dot(summary, state.evidence.levels)

@@ -94,7 +94,7 @@ def assert_same(claim, configured):
     assert claim.epsilon == spec.epsilon
     if claim.levels is not None:
         both = math.exp(spec.log_both) if spec.log_both > -math.inf else 0.0
-        expected = (spec.level_high, spec.level_low, both)
+        expected = (spec.level_lower, spec.level_upper, both)
         assert (claim.lower, claim.upper, claim.product) == pytest.approx(expected, rel=1e-12)
 
 

@@ -45,9 +45,9 @@ def tell(e, stats, x):
     """The statistics after one more reward."""
     t, s, v, counts = stats
     counts = counts.copy()
-    if e.family == ev.BETTING:
+    if e.kind == ev.BETTING:
         counts[0, int(np.searchsorted(e.levels, x))] += 1
-    if e.family == ev.BERNSTEIN:
+    if e.kind == ev.BERNSTEIN:
         v = ev.spread(e, t, s, v, x)
     return t + 1.0, s + x, v, counts
 
@@ -66,7 +66,7 @@ def exact_log_e(e, sign, stats, c):
     c, sign = mpf(c), int(sign)
     weights = [mpmath.exp(mpf(w)) for w in e.log_weights]
     points = [mpf(p) for p in e.points]
-    if e.family == ev.NORMAL:
+    if e.kind == ev.NORMAL:
         total = mpf(0)
         for w, n0, shape in zip(weights, points, e.log_rest, strict=True):
             sigma = mpf(e.sigma)
@@ -79,7 +79,7 @@ def exact_log_e(e, sign, stats, c):
             else:
                 total += w * 2 * mpmath.sqrt(rho / (variance + rho)) * grown
         return log(total)
-    if e.family == ev.BETA:
+    if e.kind == ev.BETA:
         at = min(c, s / t) if sign > 0 else max(c, s / t)
 
         def xlogy(x, y):
@@ -89,7 +89,7 @@ def exact_log_e(e, sign, stats, c):
         beta = mpmath.loggamma(half + s) + mpmath.loggamma(half + t - s) - mpmath.loggamma(t + 1)
         return beta - log(mpmath.pi) - xlogy(s, at) - xlogy(t - s, 1 - at)
     levels = [mpf(x) for x in e.levels]
-    if e.family == ev.BETTING:
+    if e.kind == ev.BETTING:
         end = levels[0] if sign > 0 else levels[-1]
         terms = []
         for w, theta in zip(weights, points, strict=True):
@@ -118,7 +118,7 @@ COUNTS = (1, 2, 7, 40, 1000, 10**6, 10**9)
 def grid(name):
     """Statistics and candidates: ends of the range, near the mean, far from it."""
     e = EVIDENCE[name]
-    low, high = (-3.0, 4.0) if e.family == ev.NORMAL else (e.levels[0], e.levels[-1])
+    low, high = (-3.0, 4.0) if e.kind == ev.NORMAL else (e.levels[0], e.levels[-1])
     width = high - low
     edges = [low, low + 1e-13 * width, high - 1e-13 * width, high]
     if low == 0.0:
@@ -209,7 +209,7 @@ def tree(e, values, shares, depth):
 
 def dominating(e, sign, stats, mean):
     """log L: E at the true mean; for the Beta mixture the two-sided one."""
-    if e.family == ev.BETA:
+    if e.kind == ev.BETA:
         return max(log_e(e, side, stats, mean) for side in SIDES)
     return log_e(e, sign, stats, mean)
 
@@ -237,7 +237,7 @@ def test_evidence_is_valid_over_all_outcomes_up_to_eight_samples(rewards, values
         beyond = curve[sign * (candidates - mean) >= 0.0]
         assert np.all(beyond <= top + 1e-12)
     assert np.all(expected <= 1.0 + 1e-12)
-    if e.family != ev.BERNSTEIN:  # the others are martingales: nothing is lost
+    if e.kind != ev.BERNSTEIN:  # the others are martingales: nothing is lost
         np.testing.assert_allclose(expected, 1.0, rtol=1e-12)
 
     assert wealth[()] == (1.0, 1.0)
@@ -302,7 +302,7 @@ def situations(draw):
     if name == "beta":
         s = min(draw(st.one_of(st.integers(0, int(t)).map(float), st.floats(0.0, t))), t)
         return name, (t, s, 0.0, counts)
-    if e.family == ev.NORMAL:
+    if e.kind == ev.NORMAL:
         return name, (t, t * draw(st.floats(-1e6, 1e6)), 0.0, counts)
     share = draw(st.floats(0.0, 1.0))
     return name, (t, t * (-1.0 + 4.0 * share), t * draw(st.floats(0.0, 16.0)), counts)
@@ -310,7 +310,7 @@ def situations(draw):
 
 def span(name):
     e = EVIDENCE[name]
-    return (-2e6, 2e6) if e.family == ev.NORMAL else (e.levels[0], e.levels[-1])
+    return (-2e6, 2e6) if e.kind == ev.NORMAL else (e.levels[0], e.levels[-1])
 
 
 @settings(max_examples=400, deadline=None)
@@ -342,7 +342,7 @@ def test_a_bound_is_the_last_candidate_with_enough_evidence(situation, target, w
         found = ev.bound(e, sign, t, s, v, counts, 0, target, start)
         end = low if sign > 0 else high
         assert not math.isnan(found)
-        if e.family == ev.NORMAL:
+        if e.kind == ev.NORMAL:
             assert math.isfinite(found)
         else:
             assert low <= found <= high
@@ -352,7 +352,7 @@ def test_a_bound_is_the_last_candidate_with_enough_evidence(situation, target, w
         further = found
         for _ in range(8):
             further = np.nextafter(further, sign * np.inf)
-        if e.family == ev.BETTING:
+        if e.kind == ev.BETTING:
             further += sign * abs(found - end) * 2.0 ** (1 - ev.GRID_BITS)
         slack = 1e-6 + 1e-15 * t
         assert value <= target + slack or log_e(e, sign, stats, further) <= target + slack
@@ -363,7 +363,7 @@ def test_a_bound_is_the_last_candidate_with_enough_evidence(situation, target, w
 def test_a_bound_by_bets_is_the_same_wherever_the_search_began(situation, target, starts):
     name, (t, s, v, counts) = situation
     e = EVIDENCE[name]
-    if e.family == ev.BETTING:
+    if e.kind == ev.BETTING:
         low, high = span(name)
         for sign in SIDES:
             warm = [low + start * (high - low) for start in starts]
@@ -427,7 +427,7 @@ def test_nothing_seen_says_nothing():
     for e in EVIDENCE.values():
         stats = nothing(e)
         for sign in SIDES:
-            end = -sign * math.inf if e.family == ev.NORMAL else e.levels[0 if sign > 0 else -1]
+            end = -sign * math.inf if e.kind == ev.NORMAL else e.levels[0 if sign > 0 else -1]
             assert log_e(e, sign, stats, 0.3) == 0.0
             assert ev.bound(e, sign, *stats, 0, 3.0, NAN) == end
 

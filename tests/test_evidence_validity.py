@@ -19,8 +19,8 @@ from bestk.decisions import TopK
 from bestk.kernels import evidence as ev
 from bestk.kernels import step
 from bestk.policies import configure
-from bestk.policies.combinatorial import Stepper
 from bestk.policies.levels import hybrid_weights
+from bestk.policies.stepper import Stepper
 from bestk.rewards import Bernoulli, Ratings
 from lockstep import load
 

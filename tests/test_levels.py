@@ -61,7 +61,7 @@ def test_the_radius_is_the_lemmas(eps, w, t):
 def test_tabulated_and_computed_radii_are_one_function(variant):
     spec = setup("lil-rand-lucb", variant).spec
     state = step.new_state(spec)
-    for side, level in ((0, spec.level_high), (1, spec.level_low)):
+    for side, level in ((0, spec.level_lower), (1, spec.level_upper)):
         for t in (1, 2, 77, bounds.TABLE - 1, bounds.TABLE, bounds.TABLE + 1, 10**7):
             expected = float(exact_u(t, level, 0.5, spec.eps))
             computed = bounds.radius(state, spec, side, t)
@@ -73,7 +73,7 @@ def test_radii_of_evidence_beyond_the_table_are_a_little_wide_and_never_narrow()
     made = setup("e-lucb", None)
     state, e = made.new_state(), made.evidence
     for t in (bounds.TABLE, bounds.TABLE + 1, 10**5 + 7, 2**20 - 1, 2**20, 10**9 + 1, 2**61 + 5):
-        for side, log_level in ((0, made.spec.log_high), (1, made.spec.log_low)):
+        for side, log_level in ((0, made.spec.log_lower), (1, made.spec.log_upper)):
             exact = -evidence.bound(e, 1.0, float(t), 0.0, 0.0, state.levels, 0, -log_level, np.nan)
             radius = bounds.radius(state, made.spec, side, t)
             assert exact * (1 - 1e-12) <= radius <= exact * (1 + 1 / 2000)
@@ -90,8 +90,8 @@ def test_faithful_levels_give_exactly_the_error_of_their_theorem(nu, n, k, eps):
     assert float(c * uniform ** (1 + mp.mpf(eps)) / mp.mpf(n) ** eps) == pytest.approx(nu)
     for name in ("lil-rand-lucb", "lucb++"):
         spec = setup(name, "faithful", n, k, nu, eps=eps).spec
-        assert spec.level_high == pytest.approx(float(split / (2 * (n - k))), rel=1e-12)
-        assert spec.level_low == pytest.approx(float(split / (2 * k)), rel=1e-12)
+        assert spec.level_lower == pytest.approx(float(split / (2 * (n - k))), rel=1e-12)
+        assert spec.level_upper == pytest.approx(float(split / (2 * k)), rel=1e-12)
     for name, more in (
         ("lil-lucb", {}),
         ("lil-clucb", {}),
@@ -99,8 +99,8 @@ def test_faithful_levels_give_exactly_the_error_of_their_theorem(nu, n, k, eps):
         ("lil-rand-lucb", {"levels": "uniform"}),
     ):
         spec = setup(name, "faithful", n, k, nu, eps=eps, **more).spec
-        assert spec.level_high == pytest.approx(float(uniform / n), rel=1e-12)
-        assert spec.level_low == pytest.approx(float(uniform / n), rel=1e-12)
+        assert spec.level_lower == pytest.approx(float(uniform / n), rel=1e-12)
+        assert spec.level_upper == pytest.approx(float(uniform / n), rel=1e-12)
 
 
 def test_the_published_deltas_at_one_percent():
@@ -118,9 +118,9 @@ def test_lil_ucb_solves_the_equation_of_its_theorem(nu):
 
 def test_the_heuristic_variants_use_delta_itself():
     spec = setup("lil-rand-lucb", "heuristic").spec
-    assert (spec.eps, spec.level_high, spec.level_low) == (0.0, 0.01 / 196, 0.01 / 4)
+    assert (spec.eps, spec.level_lower, spec.level_upper) == (0.0, 0.01 / 196, 0.01 / 4)
     spec = setup("lil-ucb", "heuristic", 100, 1).spec
-    assert (spec.eps, spec.level_high, spec.scale, spec.lam) == (0.0, 0.01, 1.5, 1.1)
+    assert (spec.eps, spec.level_lower, spec.scale, spec.lam) == (0.0, 0.01, 1.5, 1.1)
 
 
 @pytest.mark.parametrize("eps", [0.0, 1.0, -0.1, 2.0])

@@ -117,7 +117,7 @@ def test_every_bound_has_its_share_of_the_error():
     """Theorem 5: two sides of max_arms arms, whatever the number of arms there are."""
     for n, most in ((4, 10), (7, 10), (2, 2)):
         spec = Problem(bestk.TopK(n, 1), delta=0.08).configure(0, most).spec
-        assert spec.level_high == spec.level_low == 0.08 / (2 * most)
+        assert spec.level_lower == spec.level_upper == 0.08 / (2 * most)
         assert spec.log_both == -np.inf
     open_ = [Problem(bestk.TopK(n, 5)).configure(0, 30).evidence for n in (6, 10, 20)]
     for evidence in open_[1:]:  # the mixture is fixed before the data, not by the arms there are

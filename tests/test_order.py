@@ -11,7 +11,7 @@ import pytest
 import bestk
 import naive_order
 from bestk.errors import ArmFailedError, InputError, PullError, StorageError
-from bestk.policies.combinatorial import Stepper
+from bestk.policies.stepper import Stepper
 from bestk.storage import MemoryStorage, SQLiteStorage
 from bestk.storage import events as ev
 from bestk.storage.events import Event

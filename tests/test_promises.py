@@ -11,7 +11,7 @@ import bestk
 from bestk.errors import InputError
 from bestk.kernels import rng, step
 from bestk.kernels.types import RUN
-from bestk.policies.combinatorial import Stepper
+from bestk.policies.stepper import Stepper
 from bestk.problem import Problem
 from bestk.study import Study
 from bestk.study.certificate import make_certificate

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from bestk.arguments import as_float, portion, shown
+from bestk.compiled.programs import SEQUENCE, Axes, Program
+from bestk.compiled.rent import in_pieces
 from bestk.errors import InputError
-from bestk.kernels import evidence
 from bestk.kernels.evidence import HALF_NORMAL, RAYLEIGH
 from bestk.kernels.types import BERNSTEIN, BETA, BETTING, NORMAL, Evidence, FloatArray
 from bestk.rewards import Bernoulli, Bounded, Ratings, Rewards, require_rewards
@@ -126,14 +127,15 @@ def confidence_sequence(
     values = _checked(rewards, data)
     e = evidence_for(rewards)
     # Normal evidence does not care where zero is: the first reward as zero keeps digits in sums.
-    origin = values[0] if e.family == NORMAL and values.size else 0.0
+    origin = values[0] if e.kind == NORMAL and values.size else 0.0
     index = np.zeros(0, dtype=np.int64)
     if isinstance(rewards, Ratings):
         index = np.searchsorted(e.levels, values).astype(np.int64)
     counts = np.zeros((1, e.levels.size + 1), dtype=np.int64)
     mean, low, high = (np.empty(values.size) for _ in range(3))
     target = math.log(2.0 / alpha)
-    evidence.sequence(e, values - origin, index, counts, target, mean, low, high)
+    shared = e, values - origin, index, counts, target, np.zeros(2), mean, low, high
+    in_pieces(Program(SEQUENCE, Axes(kind=e.kind)), shared, values.size)
     return ConfidenceSequence(mean + origin, low + origin, high + origin, alpha)
 
 

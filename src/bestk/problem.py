@@ -19,7 +19,7 @@ from bestk.policies.configure import ERROR, SLACK
 from bestk.rewards import Gaussian, Rewards, require_rewards, rewards_from_dict
 
 if TYPE_CHECKING:
-    from bestk.policies.combinatorial import Stepper
+    from bestk.policies.stepper import Stepper
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Problem:
 
     def stepper(self, seed: int = 0) -> Stepper:
         """The policy as ask, tell and answer, an observation at a time."""
-        from bestk.policies.combinatorial import Stepper
+        from bestk.policies.stepper import Stepper
 
         return Stepper(self.decision, self.configure(seed), self.rewards)
 

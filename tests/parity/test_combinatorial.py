@@ -30,7 +30,7 @@ from bestk.errors import InputError
 from bestk.kernels import bounds, rng
 from bestk.kernels.types import BERNOULLI, DAG, EXPLICIT, FOREST, GAUSSIAN, PARTITION, ROADS, World
 from bestk.policies import configure
-from bestk.policies.combinatorial import Stepper
+from bestk.policies.stepper import Stepper
 from bestk.rewards import Bernoulli, Gaussian
 from interpreted import check, print_journal
 

@@ -115,7 +115,7 @@ def test_the_weights_of_both_sides_and_their_product_follow_the_stated_rule():
                 assert found.params["weights"] == pytest.approx(wanted, rel=1e-12)
                 assert sum(wanted) == pytest.approx(1.0, rel=1e-12)
                 levels, spec = Levels(0.05, n, k, "hybrid", wanted), found.spec
-                logs = [np.exp(x) for x in (spec.log_high, spec.log_low, spec.log_both)]
+                logs = [np.exp(x) for x in (spec.log_lower, spec.log_upper, spec.log_both)]
                 assert logs == pytest.approx([levels.high, levels.low, levels.both], rel=1e-12)
 
 
@@ -136,7 +136,7 @@ def test_log_e_and_bounds_are_those_of_plain_formulas(family):
     for t in (1, 2, 5, 30, 200):
         for x in (0.02, 0.4, 0.9):
             slow, e, seen, stats = observed(dice, family, t, x)
-            ends = (-4.0, 4.0) if e.family == ev.NORMAL else (slow.low, slow.high)
+            ends = (-4.0, 4.0) if e.kind == ev.NORMAL else (slow.low, slow.high)
             for side in (ev.PLUS, ev.MINUS):
                 c = np.linspace(*ends, 23)
                 ours = [ev.log_evidence(e, side, *stats, 0, point)[0] for point in c]
@@ -144,7 +144,7 @@ def test_log_e_and_bounds_are_those_of_plain_formulas(family):
                 for alpha in (0.3, 0.01, 1e-5):
                     found = ev.bound(e, side, *stats, 0, -np.log(alpha), np.nan)
                     wanted = naive.bound(slow, side, seen, alpha)
-                    near = 1e-6 if e.family == ev.BETTING else 1e-8  # bets: the step of the grid
+                    near = 1e-6 if e.kind == ev.BETTING else 1e-8  # bets: the step of the grid
                     assert found == pytest.approx(wanted, rel=near, abs=near)
                     assert side * found <= side * wanted + 1e-9  # never too narrow
 

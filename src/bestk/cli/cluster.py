@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -95,9 +94,9 @@ async def _kind(address: str) -> str:
 
 def build() -> str:
     """What decides the numbers: the version of bestk, and its kernels with their compiler."""
-    from bestk.kernels import jit
+    from bestk.compiled.cache import source_hash
 
-    return f"{__version__}, kernels {jit.source_hash(Path(jit.__file__).parent)}"
+    return f"{__version__}, kernels {source_hash()}"
 
 
 def _check_builds(client: Client, address: str) -> None:

@@ -37,14 +37,6 @@ def note(message: str) -> None:
     print(printable(message), file=sys.stderr)
 
 
-def announce_compilation() -> None:
-    """On a terminal, say why the very first simulation takes a while."""
-    from bestk.kernels import jit
-
-    if sys.stderr.isatty() and jit.is_cold():
-        note("compiling kernels: a minute or two, once per installation")
-
-
 Advance = Callable[[int, str], None]  # how many more are done, and what is being done
 
 

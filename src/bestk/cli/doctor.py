@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bestk.cli import inputs
-from bestk.cli.console import announce_compilation, show, show_json
+from bestk.cli.console import show, show_json
 from bestk.cli.status import File
 from bestk.errors import InputError
 from bestk.report.text import printable
@@ -43,7 +43,6 @@ def doctor(
     """
     from bestk.storage.doctor import Examination
 
-    announce_compilation()
     with Examination(file) as found:
         studies = [_studied(found, each) for each in found.studies]
         is_healthy = found.state == "healthy" and all(each["folds"] for each in studies)

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from bestk.cli.console import announce_compilation
 from bestk.cli.status import File, Name
 from bestk.errors import InputError
 from bestk.report.cells import label_cell, text_cell
@@ -57,7 +56,6 @@ def export(
         raise InputError(f"--format {format} was refused: it is {' or '.join(FORMATS)}")
     if output is not None:
         check_output(output, file)
-    announce_compilation()
     with reading(file), _writing(output) as stream:
         storage = open_storage(file)
         rows = observations(storage, choose(storage, study))

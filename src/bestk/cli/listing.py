@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bestk.cli.console import announce_compilation, show, show_json
+from bestk.cli.console import show, show_json
 from bestk.cli.status import File
 from bestk.errors import BestkError
 
@@ -22,7 +22,6 @@ def list_(
     """List the studies in a file: arms, samples, state, last activity."""
     from bestk.study.opening import open_storage
 
-    announce_compilation()
     storage = open_storage(file)
     found = [_listed(storage, name) for name in storage.studies()]
     if json:

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from bestk.cli import inputs
-from bestk.cli.console import announce_compilation, note, progress, show, show_json
+from bestk.cli.console import note, progress, show, show_json
 from bestk.errors import InputError
 
 if TYPE_CHECKING:
@@ -104,7 +104,6 @@ def plan(
         epsilon_sweep = epsilon_sweep or AUTO
     slacks = _slacks(epsilon_sweep, made, epsilon)
     policies = policy or planning.POLICIES
-    announce_compilation()
     with (
         warnings.catch_warnings(record=True) as caught,
         progress("planning", planning.total_runs(policies, runs, epsilon, slacks)) as advance,

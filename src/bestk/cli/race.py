@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bestk.cli import inputs
-from bestk.cli.console import announce_compilation, note, progress, say, show, show_json
+from bestk.cli.console import note, progress, say, show, show_json
 from bestk.report.cells import text_cell
 from bestk.report.output import check_output, replacing
 
@@ -77,7 +77,6 @@ def race(
             commands, k=k, delta=delta, epsilon=epsilon, warmup=warmup, max_time=max_time,
             prepare=prepare, shell=shell, seed=seed, storage=storage,
         )  # fmt: skip
-    announce_compilation()
     with progress("warming up", warmup * len(commands)) as advance:
         found.warm_up(lambda: advance(1, "warming up"))
     for command, reason in found.failed.items():

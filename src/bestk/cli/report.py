@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bestk.cli.console import announce_compilation, say
+from bestk.cli.console import say
 from bestk.cli.status import File, Name
 
 
@@ -32,7 +32,6 @@ def report(
     from bestk.report import study_page
     from bestk.study.opening import reading
 
-    announce_compilation()
     with reading(file):
         written = study_page.write(file, output, study)
     say(str(written))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bestk.cli.cluster import Dask, workers
-from bestk.cli.console import announce_compilation, note, progress, say, show
+from bestk.cli.console import note, progress, say, show
 from bestk.errors import InputError
 
 if TYPE_CHECKING:
@@ -62,8 +62,6 @@ def reproduce(
         file = ResultsFile(out / "results.csv")
         wanted = list(run.points(chosen, QUICK_ARMS if quick else FULL_ARMS))
         combinatorial = cpe.points(quick) if with_cpe else []
-        if dask is None:
-            announce_compilation()
         try:
             with progress("reproducing", len(wanted) + len(combinatorial)) as advance:
                 run.run_points(

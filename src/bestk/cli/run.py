@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from bestk.cli import inputs
-from bestk.cli.console import announce_compilation, note, say, show, show_json
+from bestk.cli.console import note, say, show, show_json
 from bestk.errors import ArmFailedError
 
 ROWS = 40  # of the final table on a terminal; elsewhere it shows every arm
@@ -37,7 +37,6 @@ def run(
     resume = f"bestk run {shlex.quote(str(file))}"
     given = read_study_file(file)
     heed_signals()
-    announce_compilation()
     try:
         with reading(given.storage):
             study = given.open()

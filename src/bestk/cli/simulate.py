@@ -10,7 +10,7 @@ import typer
 
 from bestk.cli import inputs
 from bestk.cli.cluster import Dask, workers
-from bestk.cli.console import announce_compilation, note, progress, show, show_json
+from bestk.cli.console import note, progress, show, show_json
 from bestk.errors import InputError, UnknownName
 
 if TYPE_CHECKING:
@@ -106,8 +106,6 @@ def simulate(
         inputs.refuse_data(data, array, draw)
         made = _structured(decision, graph, generate, gap, not minimize)
     assumed = inputs.assumed_rewards(made, rewards, sigma, low, high)
-    if dask is None:
-        announce_compilation()
     with (
         workers(dask, jobs) as who,
         warnings.catch_warnings(record=True) as caught,

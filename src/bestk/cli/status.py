@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from bestk.cli import inputs
-from bestk.cli.console import announce_compilation, show, show_json
+from bestk.cli.console import show, show_json
 
 File = Annotated[Path, typer.Argument(help="The study's file.", show_default=False)]
 Name = Annotated[
@@ -29,7 +29,6 @@ def status(
     from bestk.report import study_tables
     from bestk.study.opening import open_study, reading
 
-    announce_compilation()
     with reading(file):
         opened = open_study(file, study)
         result = opened.result

@@ -128,11 +128,11 @@ class CompiledOracle(PythonOracle):
         if self.ceiling < math.inf:
             values = np.minimum(values, self.ceiling)
         out = np.empty(n_arms, np.bool_)
-        # scratch of its own for every call: kernels let other threads run
+        # greedy oracles sort by insertion, and find it done; scratch of its own for every call
         parent, value = np.empty(shape.n_scratch, np.int64), np.empty(shape.n_nodes)
         oracles.best(
             shape.code, shape.table, shape.source, shape.target,
-            values, np.arange(n_arms), parent, value, True, out,
+            values, np.argsort(-values, kind="stable"), parent, value, True, out,
         )  # fmt: skip
         return out
 

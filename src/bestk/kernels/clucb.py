@@ -11,28 +11,28 @@ from math import sqrt
 import numpy as np
 
 from bestk.kernels import bounds, highs, trees
-from bestk.kernels.jit import entry, kernel
 from bestk.kernels.types import (
     DIFFERENCE,
+    HIGH,
+    LOW,
     REVISED_IN,
     REVISED_OUT,
     IntArray,
     Spec,
     State,
+    outlined,
 )
 
 
-@kernel
 def _set_revised(state: State, spec: Spec, i: int) -> None:
     """Algorithm 2, lines 5 and 6: m - u inside M, m + u outside, filed under Mt or its rest."""
-    end = bounds.LOW if state.high[i] else bounds.HIGH
+    end = LOW if state.high[i] else HIGH
     if state.other[i]:
-        bounds.set_key(state, spec, REVISED_IN, i, -1.0, end)
+        bounds.set_key(state, spec, REVISED_IN, i, end)
     else:
-        bounds.set_key(state, spec, REVISED_OUT, i, 1.0, end)
+        bounds.set_key(state, spec, REVISED_OUT, i, end)
 
 
-@kernel
 def _set_difference(state: State, spec: Spec, i: int) -> None:
     """The radius of an arm of the symmetric difference (or 1/sqrt(T), in the same order)."""
     key = -np.inf
@@ -40,37 +40,36 @@ def _set_difference(state: State, spec: Spec, i: int) -> None:
         if bounds.grows(spec):
             key = 1.0 / sqrt(float(state.counts[i]))
         else:
-            end = bounds.LOW if state.high[i] else bounds.HIGH
-            key = bounds.half_width(state, spec, i, end)
-    state.keys[DIFFERENCE, i] = key
+            key = bounds.half_width(state, spec, i, LOW if state.high[i] else HIGH)
+    state.keys[DIFFERENCE.row, i] = key
 
 
-@kernel
 def _refresh(state: State, spec: Spec, i: int) -> None:
     _set_revised(state, spec, i)
-    inside = state.other[i]
-    bounds.replay(state, spec, REVISED_IN if inside else REVISED_OUT, i, inside)
+    if state.other[i]:
+        bounds.replay(state, spec, REVISED_IN, i)
+    else:
+        bounds.replay(state, spec, REVISED_OUT, i)
     _set_difference(state, spec, i)
-    trees.update(state.nodes, state.keys, DIFFERENCE, i, False)
+    trees.update(state.nodes, state.keys, DIFFERENCE, i)
 
 
-@kernel
 def settle(state: State, spec: Spec) -> None:
     """Algorithm 2, line 7: Mt, first K in the order revised mean descending, index ascending."""
     while True:
         a = trees.winner(state.nodes, REVISED_IN)
         b = trees.winner(state.nodes, REVISED_OUT)
-        x, y = -bounds.index(state, spec, REVISED_IN, a), bounds.index(state, spec, REVISED_OUT, b)
+        x, y = bounds.index(state, spec, REVISED_IN, a), bounds.index(state, spec, REVISED_OUT, b)
         if x > y or (x == y and a < b):
             return
-        bounds.remove(state, spec, REVISED_IN, a, True)
-        bounds.remove(state, spec, REVISED_OUT, b, False)
+        bounds.remove(state, spec, REVISED_IN, a)
+        bounds.remove(state, spec, REVISED_OUT, b)
         state.other[a], state.other[b] = False, True
         _refresh(state, spec, a)
         _refresh(state, spec, b)
 
 
-@entry
+@outlined
 def build(state: State, spec: Spec) -> None:
     """M, then Mt = M as a start, then swaps until Mt is right."""
     highs.build(state, spec)
@@ -78,17 +77,16 @@ def build(state: State, spec: Spec) -> None:
         state.other[i] = state.high[i]
         _set_revised(state, spec, i)
         _set_difference(state, spec, i)
-    bounds.build(state, spec, REVISED_IN, True)
-    bounds.build(state, spec, REVISED_OUT, False)
-    trees.build(state.nodes, state.keys, DIFFERENCE, False)
+    bounds.build(state, spec, REVISED_IN)
+    bounds.build(state, spec, REVISED_OUT)
+    trees.build(state.nodes, state.keys, DIFFERENCE)
     settle(state, spec)
 
 
-@kernel
 def ask(state: State, spec: Spec, out: IntArray) -> int:
     """The arm of largest radius in the symmetric difference; 0 when Mt cannot beat M."""
-    bounds.advance(state, spec, REVISED_IN, True)
-    bounds.advance(state, spec, REVISED_OUT, False)
+    bounds.advance(state, spec, REVISED_IN)
+    bounds.advance(state, spec, REVISED_OUT)
     settle(state, spec)
     # Algorithm 2, line 8: M = Mt, made safe for ties and for slack on the total
     if not _exceeds(state, spec):
@@ -98,7 +96,6 @@ def ask(state: State, spec: Spec, out: IntArray) -> int:
     return 1
 
 
-@kernel
 def _exceeds(state: State, spec: Spec) -> bool:
     """Whether Mt beats M in revised means by more than the slack.
 
@@ -107,9 +104,9 @@ def _exceeds(state: State, spec: Spec) -> bool:
     within the slack (a tie, or small leads that may add up) is the whole difference summed.
     """
     arm = trees.winner(state.nodes, DIFFERENCE)
-    if state.keys[DIFFERENCE, arm] == -np.inf:
+    if state.keys[DIFFERENCE.row, arm] == -np.inf:
         return False
-    x = -bounds.index(state, spec, REVISED_IN, trees.winner(state.nodes, REVISED_IN))
+    x = bounds.index(state, spec, REVISED_IN, trees.winner(state.nodes, REVISED_IN))
     y = bounds.index(state, spec, REVISED_OUT, trees.winner(state.nodes, REVISED_OUT))
     revised = _revised(state, spec, arm)
     if (revised - y if state.other[arm] else x - revised) > spec.epsilon:
@@ -117,7 +114,7 @@ def _exceeds(state: State, spec: Spec) -> bool:
     return lead(state, spec) > spec.epsilon
 
 
-@entry
+@outlined
 def lead(state: State, spec: Spec) -> float:
     """By how much Mt beats M in revised means."""
     total = 0.0
@@ -129,14 +126,12 @@ def lead(state: State, spec: Spec) -> float:
     return total
 
 
-@kernel
 def _revised(state: State, spec: Spec, i: int) -> float:
     if state.other[i]:
-        return -bounds.index(state, spec, REVISED_IN, i)
+        return bounds.index(state, spec, REVISED_IN, i)
     return bounds.index(state, spec, REVISED_OUT, i)
 
 
-@kernel
 def tell(state: State, spec: Spec, i: int) -> None:
     """Restore M, Mt and their difference after arm i got a new mean."""
     left, entered = highs.refresh(state, i)

@@ -1,7 +1,7 @@
 """Algorithm 3 of the paper (generalised lil'CLUCB) and CLUCB over any decision class.
 
 A step is split at the oracle: `means`, oracle, `revise`, oracle, `choose`. A compiled oracle runs
-them inside `ask`; a Python oracle runs the same pieces from `policies/combinatorial.py`.
+them inside `ask`; a Python oracle runs the same pieces from `policies/stepper.py`.
 
 Where no weight can exceed `ceiling` (costs that are not negative, minimised), means and upper
 bounds are cut there: a bound stays valid, and the oracle never sees an impossible weight.
@@ -10,48 +10,45 @@ bounds are cut there: a bound stays valid, and the oracle never sees an impossib
 from __future__ import annotations
 
 from bestk.kernels import bounds, oracles
-from bestk.kernels.jit import entry, kernel
 from bestk.kernels.types import (
     EMPIRICAL,
-    EVIDENCE,
+    HIGH,
     LEAD,
+    LOW,
     NO_ORACLE,
-    NORMAL,
     REVISED,
+    SIGN,
     WIDTH,
     IntArray,
     Spec,
     State,
+    outlined,
 )
 
 ROUNDING = 1e-9  # of all weights together: what an oracle in floating point may be off
 
 
-@kernel
 def _radius(state: State, spec: Spec, i: int) -> float:
     """The distance of the revised mean from the mean: down inside M, up outside."""
     if bounds.grows(spec):
         return state.widths[WIDTH] * state.slopes[0, i]
-    return bounds.half_width(state, spec, i, bounds.LOW if state.high[i] else bounds.HIGH)
+    return bounds.half_width(state, spec, i, LOW if state.high[i] else HIGH)
 
 
-@kernel
 def _revised(state: State, spec: Spec, i: int) -> float:
     """The lower bound of an arm of M, the upper bound of any other."""
-    end = bounds.LOW if state.high[i] else bounds.HIGH
+    end = LOW if state.high[i] else HIGH
     if bounds.grows(spec):
-        return state.means[i] + end * _radius(state, spec, i)
+        return state.means[i] + SIGN[end] * _radius(state, spec, i)
     return bounds.current(state, spec, i, end)
 
 
-@kernel
 def means(state: State, spec: Spec) -> None:
     """Algorithm 3, line 3: the weights of the first oracle call."""
     for i in range(spec.n_arms):
         state.weights[EMPIRICAL, i] = min(state.means[i], spec.ceiling)
 
 
-@kernel
 def revise(state: State, spec: Spec) -> bool:
     """Algorithm 3, lines 5 to 7: lower bounds inside M, upper bounds outside.
 
@@ -70,7 +67,6 @@ def revise(state: State, spec: Spec) -> bool:
     return known and lead < -ROUNDING * size
 
 
-@kernel
 def choose(state: State, spec: Spec, out: IntArray) -> int:
     """Algorithm 3, lines 9 and 10: 0 to stop, or 1 with the largest radius where M and Mt differ.
 
@@ -95,7 +91,6 @@ def choose(state: State, spec: Spec, out: IntArray) -> int:
     return 1
 
 
-@kernel
 def solve(state: State, spec: Spec, row: int, fresh: bool) -> None:
     """Lines 4 and 8: M (row EMPIRICAL) or Mt (row REVISED), by the compiled oracle."""
     oracles.best(
@@ -112,14 +107,14 @@ def solve(state: State, spec: Spec, row: int, fresh: bool) -> None:
     )
 
 
-@entry
+@outlined
 def ask(state: State, spec: Spec, out: IntArray) -> int:
     """One step with a compiled oracle."""
     compare(state, spec)
     return choose(state, spec, out)
 
 
-@entry
+@outlined
 def compare(state: State, spec: Spec) -> None:
     """M, Mt and the lead of Mt, by the compiled oracle."""
     means(state, spec)
@@ -129,7 +124,6 @@ def compare(state: State, spec: Spec) -> None:
     lead(state, spec)
 
 
-@kernel
 def lead(state: State, spec: Spec) -> None:
     """By how much Mt beats M under the revised means."""
     total = 0.0
@@ -140,7 +134,7 @@ def lead(state: State, spec: Spec) -> None:
     state.widths[LEAD] = total
 
 
-@entry
+@outlined
 def build(state: State, spec: Spec) -> None:
     """Both sets once from scratch, after which a greedy oracle may skip what has not moved."""
     for i in range(spec.n_arms):
@@ -153,11 +147,10 @@ def build(state: State, spec: Spec) -> None:
         solve(state, spec, REVISED, True)
 
 
-@kernel
 def tell(state: State, spec: Spec, i: int) -> None:
     """Keep 1/sqrt(T_i) or both bounds, whichever the radius needs."""
     if bounds.grows(spec):
         state.slopes[0, i] = 1.0 / float(state.counts[i]) ** 0.5
-    elif spec.radius == EVIDENCE and state.evidence.family != NORMAL:
-        bounds.bound(state, spec, i, bounds.LOW)
-        bounds.bound(state, spec, i, bounds.HIGH)
+    elif bounds.inverts(state, spec):
+        bounds.bound(state, spec, i, LOW)
+        bounds.bound(state, spec, i, HIGH)

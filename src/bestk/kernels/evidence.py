@@ -17,7 +17,6 @@ from math import exp, floor, frexp, isinf, ldexp, log, log1p, sqrt
 import numpy as np
 
 from bestk.kernels import special
-from bestk.kernels.jit import entry, kernel
 from bestk.kernels.types import (
     BERNSTEIN,
     BETA,
@@ -26,6 +25,7 @@ from bestk.kernels.types import (
     Evidence,
     FloatArray,
     IntArray,
+    outlined,
 )
 
 HALF_NORMAL, RAYLEIGH = 0.0, 1.0  # shapes of NORMAL's mixture, in Evidence.log_rest
@@ -40,7 +40,6 @@ NEAR = 1.0 / 16.0  # of a step of that grid: far more than two searches for one 
 # --- log-sum-exp, one term at a time --------------------------------------------------------------
 
 
-@kernel
 def add(
     top: float, total: float, slope: float, term: float, term_slope: float
 ) -> tuple[float, float, float]:
@@ -55,7 +54,6 @@ def add(
 # --- NORMAL ---------------------------------------------------------------------------------------
 
 
-@kernel
 def normal(e: Evidence, sign: float, t: float, s: float, c: float) -> tuple[float, float]:
     """One-sided mixture over n0 and two shapes; slope per unit of c away from the mean."""
     if isinf(c):
@@ -79,7 +77,6 @@ def normal(e: Evidence, sign: float, t: float, s: float, c: float) -> tuple[floa
 # --- BETA -----------------------------------------------------------------------------------------
 
 
-@kernel
 def beta(e: Evidence, sign: float, t: float, s: float, c: float) -> tuple[float, float]:
     """Beta(1/2, 1/2) mixture, flat beyond the mean; slope per unit of log distance from the end."""
     low, width = e.levels[0], e.levels[1] - e.levels[0]
@@ -100,7 +97,6 @@ def beta(e: Evidence, sign: float, t: float, s: float, c: float) -> tuple[float,
 # --- BETTING --------------------------------------------------------------------------------------
 
 
-@kernel
 def betting(
     e: Evidence, sign: float, t: float, counts: IntArray, i: int, c: float
 ) -> tuple[float, float]:
@@ -143,7 +139,6 @@ def betting(
 # --- BERNSTEIN ------------------------------------------------------------------------------------
 
 
-@kernel
 def bernstein(
     e: Evidence, sign: float, t: float, s: float, v: float, c: float
 ) -> tuple[float, float]:
@@ -160,7 +155,6 @@ def bernstein(
     return top + log(total), slope / total
 
 
-@kernel
 def spread(e: Evidence, t: float, s: float, v: float, x: float) -> float:
     """v after one more reward x: its squared distance from the mean of the t earlier ones.
 
@@ -176,26 +170,25 @@ def spread(e: Evidence, t: float, s: float, v: float, x: float) -> float:
 # --- any family -----------------------------------------------------------------------------------
 
 
-@entry
+@outlined
 def log_evidence(
     e: Evidence, sign: float, t: float, s: float, v: float, counts: IntArray, i: int, c: float
 ) -> tuple[float, float]:
     """log E of one side at c, and its slope in the coordinate in which it is convex (<= 0)."""
     if t <= 0.0:
         return 0.0, 0.0
-    if e.family == NORMAL:
+    if e.kind == NORMAL:
         return normal(e, sign, t, s, c)
-    if e.family == BETA:
+    if e.kind == BETA:
         return beta(e, sign, t, s, c)
-    if e.family == BETTING:
+    if e.kind == BETTING:
         return betting(e, sign, t, counts, i, c)
     return bernstein(e, sign, t, s, v, c)
 
 
-@kernel
 def first_guess(e: Evidence, t: float, v: float, top: float, target: float) -> float:
     """Where to start the inverse: a distance at which there is probably enough evidence."""
-    if e.family == NORMAL:
+    if e.kind == NORMAL:
         # enough for sure: the first n0 without a factor that is at least 1 (2 Phi(z); of the other
         # shape more than 1 + z)
         n0 = e.points[0]
@@ -203,7 +196,7 @@ def first_guess(e: Evidence, t: float, v: float, top: float, target: float) -> f
         wanted = target - e.log_weights[0] + power * log((t + n0) / n0)
         return -e.sigma * sqrt(2.0 * (t + n0) * wanted) / t
     width = e.levels[e.levels.shape[0] - 1] - e.levels[0]
-    if e.family == BERNSTEIN:
+    if e.kind == BERNSTEIN:
         wanted = target + 2.0
         return max(top - (sqrt(2.0 * v * wanted) + width * wanted) / t, 0.0)
     # relative entropy near the mean plus its linear growth far from it
@@ -212,7 +205,7 @@ def first_guess(e: Evidence, t: float, v: float, top: float, target: float) -> f
     return top * exp(-min(sqrt(2.0 * wanted / hits) + wanted / hits, 600.0))
 
 
-@entry
+@outlined
 def bound(
     e: Evidence,
     sign: float,
@@ -231,14 +224,14 @@ def bound(
     of the range, or minus infinity (plus for `MINUS`).
     """
     # q: distance of c from the end of the range (NORMAL: from the mean, negative); log E falls in q
-    logarithmic = e.family in (BETA, BETTING)
-    if e.family == NORMAL:
+    logarithmic = e.kind in (BETA, BETTING)
+    if e.kind == NORMAL:
         best = -sign * np.inf
     else:
         best = e.levels[0] if sign > 0.0 else e.levels[e.levels.shape[0] - 1]
     if t <= 0.0:
         return best
-    if e.family == NORMAL:
+    if e.kind == NORMAL:
         base, bottom, top = s / t, -np.inf, 0.0
     else:
         base, bottom, top = best, 0.0, sign * (s / t - best)
@@ -259,7 +252,7 @@ def bound(
             if value <= target + 2.0 * margin:
                 break
         else:
-            if e.family == BERNSTEIN and q <= 0.0:
+            if e.kind == BERNSTEIN and q <= 0.0:
                 break  # not even the end of the range is refuted
             top = q
             if newton:
@@ -275,7 +268,7 @@ def bound(
             if newton:
                 q = new
                 continue
-        if e.family == BERNSTEIN and not looked:
+        if e.kind == BERNSTEIN and not looked:
             q = 0.0
             continue
         if logarithmic:
@@ -286,19 +279,19 @@ def bound(
             q = 0.5 * (bottom + top)
         if not bottom < q < top:
             break
-    if e.family == BETTING:
-        return on_grid(e, sign, t, counts, i, target, best)
+    if logarithmic:
+        return on_grid(e, sign, t, s, counts, i, target, best)
     return best
 
 
-@kernel
 def on_grid(
-    e: Evidence, sign: float, t: float, counts: IntArray, i: int, target: float, c: float
+    e: Evidence, sign: float, t: float, s: float, counts: IntArray, i: int, target: float, c: float
 ) -> float:
-    """A bound by bets, moved outwards to the last point of a grid that has enough evidence.
+    """A bound, moved outwards to the last point of a grid that has enough evidence.
 
     A search ends a little short of the target, where depends on where it began. The grid point
     depends on the statistics alone, so that a study read back from its log is the same to the bit.
+    Only `BETA` and `BETTING` are put on a grid: the radius of `NORMAL` depends on t alone.
     """
     base = e.levels[0] if sign > 0.0 else e.levels[e.levels.shape[0] - 1]
     q = sign * (c - base)
@@ -308,34 +301,41 @@ def on_grid(
     nearest = floor(q / step + 0.5) * step
     if abs(q - nearest) <= NEAR * step:  # too close to call without looking
         q = nearest
-        if betting(e, sign, t, counts, i, base + sign * nearest)[0] < target:
+        if log_evidence(e, sign, t, s, 0.0, counts, i, base + sign * nearest)[0] < target:
             q = nearest * (1.0 - 0.5**40)
             step = ldexp(1.0, frexp(q)[1] - GRID_BITS)
     return base + sign * floor(q / step) * step
 
 
-@entry
+@outlined
 def sequence(
     e: Evidence,
     data: FloatArray,
     index: IntArray,
     counts: IntArray,
     target: float,
+    carry: FloatArray,
     mean: FloatArray,
     low: FloatArray,
     high: FloatArray,
+    first: int,
+    last: int,
 ) -> None:
-    """Mean and both bounds after each reward; `index` names the level of each (BETTING)."""
-    s, v = 0.0, 0.0
-    below, above = np.nan, np.nan
-    for k in range(data.shape[0]):
+    """Mean and both bounds after each of the rewards first, ..., last - 1.
+
+    `index` names the level of each (`BETTING`); `counts` and `carry`, the sum and the running
+    variance, are left as the next call wants them.
+    """
+    s, v = carry[0], carry[1]
+    for k in range(first, last):
         x = data[k]
-        if e.family == BERNSTEIN:
+        if e.kind == BERNSTEIN:
             v = spread(e, float(k), s, v, x)
-        if e.family == BETTING:
+        if e.kind == BETTING:
             counts[0, index[k]] += 1
         s += x
         t = float(k + 1)
-        below = bound(e, PLUS, t, s, v, counts, 0, target, below)
-        above = bound(e, MINUS, t, s, v, counts, 0, target, above)
-        mean[k], low[k], high[k] = s / t, below, above
+        mean[k] = s / t
+        low[k] = bound(e, PLUS, t, s, v, counts, 0, target, low[k - 1] if k > 0 else np.nan)
+        high[k] = bound(e, MINUS, t, s, v, counts, 0, target, high[k - 1] if k > 0 else np.nan)
+    carry[0], carry[1] = s, v

@@ -14,10 +14,11 @@ from __future__ import annotations
 from math import inf
 
 from bestk.kernels import bounds, cpe, hybrid, pair
-from bestk.kernels.jit import entry, kernel
 from bestk.kernels.types import (
     EMPIRICAL,
+    HIGH,
     LEAD,
+    LOW,
     PARTITION,
     REVISED,
     WITNESS_IN,
@@ -25,6 +26,7 @@ from bestk.kernels.types import (
     IntArray,
     Spec,
     State,
+    outlined,
 )
 
 # The rows REVISED of `orders` and `weights` belong to a second oracle call, which is not needed
@@ -32,17 +34,14 @@ from bestk.kernels.types import (
 # the tree M, the edge that leads to the root and the depth.
 
 
-@kernel
 def _lower(state: State, spec: Spec, i: int) -> float:
-    return bounds.current(state, spec, i, bounds.LOW)
+    return bounds.current(state, spec, i, LOW)
 
 
-@kernel
 def _upper(state: State, spec: Spec, i: int) -> float:
-    return bounds.current(state, spec, i, bounds.HIGH)
+    return bounds.current(state, spec, i, HIGH)
 
 
-@kernel
 def _scan_groups(state: State, spec: Spec) -> None:
     """The weakest arm of M in every group."""
     weakest, bound = state.orders[REVISED], state.weights[REVISED]
@@ -54,7 +53,6 @@ def _scan_groups(state: State, spec: Spec) -> None:
                 weakest[group], bound[group] = i, lower
 
 
-@kernel
 def _hang_tree(state: State, spec: Spec) -> None:
     """Root the tree M at node 0, edge by edge outwards; nothing to do if M has not changed."""
     same = True
@@ -76,7 +74,6 @@ def _hang_tree(state: State, spec: Spec) -> None:
                     depth[b], above[b] = depth[a] + 1.0, i
 
 
-@kernel
 def _first(state: State, spec: Spec, a: int) -> tuple[int, int]:
     """Where to start the walk over the arms that a replaces: two ends of a path, or arm 0."""
     if spec.structure == PARTITION:
@@ -84,7 +81,6 @@ def _first(state: State, spec: Spec, a: int) -> tuple[int, int]:
     return state.table[0, a], state.table[1, a]
 
 
-@kernel
 def _next(state: State, spec: Spec, a: int, u: int, v: int) -> tuple[int, int, int]:
     """The next arm of M that a replaces, or -1, and where to go on."""
     if spec.structure == PARTITION:
@@ -102,7 +98,6 @@ def _next(state: State, spec: Spec, a: int, u: int, v: int) -> tuple[int, int, i
     return b, state.table[0, b] + state.table[1, b] - u, v
 
 
-@kernel
 def _weakest(state: State, spec: Spec, a: int) -> tuple[int, float]:
     """Of the arms that a replaces the one with the lowest lower bound (ties: any fixed order)."""
     if spec.structure == PARTITION:
@@ -119,7 +114,6 @@ def _weakest(state: State, spec: Spec, a: int) -> tuple[int, float]:
     return weakest, bound
 
 
-@kernel
 def _replaces(state: State, spec: Spec, a: int, wanted: int) -> bool:
     """Whether a, outside M, can replace that arm of M."""
     u, v = _first(state, spec, a)
@@ -129,7 +123,7 @@ def _replaces(state: State, spec: Spec, a: int, wanted: int) -> bool:
     return b >= 0
 
 
-@entry
+@outlined
 def _worst(state: State, spec: Spec) -> tuple[int, int, float]:
     """The pair b in M, a outside with the largest gap between their bounds, and that gap."""
     if spec.structure == PARTITION:
@@ -146,7 +140,7 @@ def _worst(state: State, spec: Spec) -> tuple[int, int, float]:
     return worst_b, worst_a, worst
 
 
-@entry
+@outlined
 def _holds(state: State, spec: Spec, h: int, l: int) -> bool:  # noqa: E741
     """Whether every pair is certified by its evidence; (h, l) is the worst by bounds."""
     j = state.clock[WITNESS_OUT]
@@ -171,7 +165,7 @@ def _holds(state: State, spec: Spec, h: int, l: int) -> bool:  # noqa: E741
     return True
 
 
-@entry
+@outlined
 def critical(state: State, spec: Spec) -> tuple[int, int, float]:
     """M brought up to date, its worst pair and the gap between their bounds."""
     cpe.means(state, spec)
@@ -182,16 +176,16 @@ def critical(state: State, spec: Spec) -> tuple[int, int, float]:
     return h, l, gap
 
 
-@entry
+@outlined
 def is_certified(state: State, spec: Spec) -> bool:
     """Whether the present answer is proved, by bounds or by evidence of both sides together."""
     h, l, gap = critical(state, spec)  # noqa: E741
     if gap <= spec.epsilon:
         return True
-    return spec.log_both > -inf and _holds(state, spec, h, l)
+    return spec.hybrid and _holds(state, spec, h, l)
 
 
-@entry
+@outlined
 def ask(state: State, spec: Spec, out: IntArray) -> int:
     """One arm of the worst pair; 0 when every pair is certified."""
     h, l, gap = critical(state, spec)  # noqa: E741
@@ -202,7 +196,7 @@ def ask(state: State, spec: Spec, out: IntArray) -> int:
     return pair.choose(state, spec, h, l, out)
 
 
-@entry
+@outlined
 def build(state: State, spec: Spec) -> None:
     """The first basis."""
     for i in range(spec.n_arms):
@@ -212,7 +206,6 @@ def build(state: State, spec: Spec) -> None:
     cpe.solve(state, spec, EMPIRICAL, True)
 
 
-@kernel
 def tell(state: State, spec: Spec, i: int) -> None:
     """Bounds of the sampled arm."""
     cpe.tell(state, spec, i)

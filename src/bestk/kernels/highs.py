@@ -9,29 +9,28 @@ from __future__ import annotations
 import numpy as np
 
 from bestk.kernels import trees
-from bestk.kernels.jit import kernel
 from bestk.kernels.types import MEAN_IN, MEAN_OUT, Spec, State
 
 
-@kernel
 def _put(state: State, i: int, inside: bool) -> None:
     state.high[i] = inside
     if inside:
-        state.keys[MEAN_IN, i] = -state.means[i]
-        trees.update(state.nodes, state.keys, MEAN_IN, i, True)
+        state.keys[MEAN_IN.row, i] = -state.means[i]
+        trees.update(state.nodes, state.keys, MEAN_IN, i)
     else:
-        state.keys[MEAN_OUT, i] = state.means[i]
-        trees.update(state.nodes, state.keys, MEAN_OUT, i, False)
+        state.keys[MEAN_OUT.row, i] = state.means[i]
+        trees.update(state.nodes, state.keys, MEAN_OUT, i)
 
 
-@kernel
 def _take(state: State, i: int, inside: bool) -> None:
-    slot = MEAN_IN if inside else MEAN_OUT
-    state.keys[slot, i] = -np.inf
-    trees.update(state.nodes, state.keys, slot, i, inside)
+    if inside:
+        state.keys[MEAN_IN.row, i] = -np.inf
+        trees.update(state.nodes, state.keys, MEAN_IN, i)
+    else:
+        state.keys[MEAN_OUT.row, i] = -np.inf
+        trees.update(state.nodes, state.keys, MEAN_OUT, i)
 
 
-@kernel
 def settle(state: State) -> tuple[int, int]:
     """Swap the boundary pair if it is out of order: (arm that left, arm that entered), or -1."""
     a = trees.winner(state.nodes, MEAN_IN)
@@ -46,21 +45,19 @@ def settle(state: State) -> tuple[int, int]:
     return a, b
 
 
-@kernel
 def refresh(state: State, i: int) -> tuple[int, int]:
     """Restore M after the mean of arm i changed: (arm that left, arm that entered), or -1."""
     _put(state, i, state.high[i])
     return settle(state)
 
 
-@kernel
 def build(state: State, spec: Spec) -> None:
     """M from scratch: start from the first K arms and swap until the boundary is in order."""
     for i in range(spec.n_arms):
         state.high[i] = i < spec.k
-        state.keys[MEAN_IN, i] = -state.means[i] if i < spec.k else -np.inf
-        state.keys[MEAN_OUT, i] = state.means[i] if i >= spec.k else -np.inf
-    trees.build(state.nodes, state.keys, MEAN_IN, True)
-    trees.build(state.nodes, state.keys, MEAN_OUT, False)
+        state.keys[MEAN_IN.row, i] = -state.means[i] if i < spec.k else -np.inf
+        state.keys[MEAN_OUT.row, i] = state.means[i] if i >= spec.k else -np.inf
+    trees.build(state.nodes, state.keys, MEAN_IN)
+    trees.build(state.nodes, state.keys, MEAN_OUT)
     while settle(state)[0] >= 0:
         pass

@@ -26,7 +26,6 @@ from math import exp, inf, log
 
 from bestk.kernels import evidence
 from bestk.kernels.evidence import MINUS, PLUS
-from bestk.kernels.jit import entry, kernel
 from bestk.kernels.types import (
     ASKS,
     LOWER,
@@ -37,6 +36,7 @@ from bestk.kernels.types import (
     WITNESS_OUT,
     Spec,
     State,
+    outlined,
 )
 
 SAFETY = 1e-6  # beyond 1, so that rounding in log E never claims more than the evidence
@@ -46,26 +46,22 @@ SECTIONS = 24  # of a golden section search
 GOLDEN = 0.6180339887498949
 
 
-@kernel
 def is_due(state: State, spec: Spec) -> bool:
     """Whether this ask checks the hybrid stop: waiting wastes one ask in a thousand on average."""
-    asks = state.clock[ASKS]
-    return spec.log_both > -inf and asks % (1 + asks // SELDOM) == 0
+    return spec.hybrid and state.clock[ASKS] % (1 + state.clock[ASKS] // SELDOM) == 0
 
 
-@kernel
 def _log_e(state: State, sign: float, i: int, c: float) -> float:
     """log E+(c) (sign = PLUS) or log E-(c) (MINUS) of arm i."""
     t, s, v = float(state.counts[i]), state.sums[i], state.spread[i]
-    if state.evidence.family == NORMAL:  # which does not care where zero is: digits stay
+    if state.evidence.kind == NORMAL:  # which does not care where zero is: digits stay
         c -= state.origins[i]
     return evidence.log_evidence(state.evidence, sign, t, s, v, state.levels, i, c)[0]
 
 
-@kernel
 def combined(spec: Spec, x: float, y: float) -> float:
     """The log of the left side, for log X = x and log Y = y; positive: enough."""
-    a, b = x + spec.log_low, y + spec.log_high
+    a, b = x + spec.log_upper, y + spec.log_lower
     top = max(a, b)
     if top > 1.0:  # enough by itself; also where evidence is infinite
         return top
@@ -74,12 +70,10 @@ def combined(spec: Spec, x: float, y: float) -> float:
     return top + log(exp(a - top) + exp(b - top) + exp(both - top)) - SAFETY
 
 
-@kernel
 def _point(state: State, spec: Spec, i: int, j: int, c: float) -> float:
     return combined(spec, _log_e(state, MINUS, j, c + spec.epsilon), _log_e(state, PLUS, i, c))
 
 
-@kernel
 def _refute(state: State, i: int, j: int, c: float) -> bool:
     """Remember who failed where, to be asked first the next time."""
     state.clock[WITNESS_IN], state.clock[WITNESS_OUT] = i, j
@@ -87,7 +81,6 @@ def _refute(state: State, i: int, j: int, c: float) -> bool:
     return False
 
 
-@kernel
 def is_refuted(state: State, spec: Spec, low: float, high: float) -> bool:
     """Whether the pair that failed last fails still, at a c that is in doubt: in [low, high]."""
     i, j, c = state.clock[WITNESS_IN], state.clock[WITNESS_OUT], state.widths[WITNESS_AT]
@@ -96,7 +89,6 @@ def is_refuted(state: State, spec: Spec, low: float, high: float) -> bool:
     return _point(state, spec, i, j, c) < 0.0
 
 
-@kernel
 def dip(state: State, spec: Spec, i: int, j: int, low: float, high: float) -> tuple[float, float]:
     """Where in [low, high] the pair has least evidence, and how much, or the first failure met."""
     a, b = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
@@ -117,35 +109,33 @@ def dip(state: State, spec: Spec, i: int, j: int, low: float, high: float) -> tu
     return (a, at_a) if at_a < at_b else (b, at_b)
 
 
-@kernel
 def _least_plus(state: State, spec: Spec, only: int, c: float, high: float) -> tuple[float, int]:
     """log Y(c), and whose it is, over the arms of High whose bound lies below `high`."""
     if only >= 0:
         return _log_e(state, PLUS, only, c), only
     least, arm = inf, -1
     for i in range(spec.n_arms):
-        if state.high[i] and -state.keys[LOWER, i] < high:
+        if state.high[i] and -state.keys[LOWER.row, i] < high:
             y = _log_e(state, PLUS, i, c)
             if y < least:
                 least, arm = y, i
     return least, arm
 
 
-@kernel
 def _least_minus(state: State, spec: Spec, only: int, c: float, low: float) -> tuple[float, int]:
     """log X(c), and whose it is, over the arms of Low whose bound lies above `low`."""
     if only >= 0:
         return _log_e(state, MINUS, only, c + spec.epsilon), only
     least, arm = inf, -1
     for j in range(spec.n_arms):
-        if not state.high[j] and state.keys[UPPER, j] - spec.epsilon > low:
+        if not state.high[j] and state.keys[UPPER.row, j] - spec.epsilon > low:
             x = _log_e(state, MINUS, j, c + spec.epsilon)
             if x < least:
                 least, arm = x, j
     return least, arm
 
 
-@entry
+@outlined
 def _march(state: State, spec: Spec, h: int, l: int, low: float, high: float) -> bool:  # noqa: E741
     """Whether every c in [low, high] has enough evidence, cell by cell from the left.
 
@@ -172,7 +162,7 @@ def _march(state: State, spec: Spec, h: int, l: int, low: float, high: float) ->
     return True
 
 
-@entry
+@outlined
 def holds(state: State, spec: Spec, h: int, l: int, lower: float, upper: float) -> bool:  # noqa: E741
     """Whether all pairs of High and Low are certified; h and l have the given, worst bounds."""
     low, high = lower, upper - spec.epsilon
@@ -188,7 +178,7 @@ def holds(state: State, spec: Spec, h: int, l: int, lower: float, upper: float) 
     return _march(state, spec, -1, -1, low, high)
 
 
-@entry
+@outlined
 def pair_holds(
     state: State,
     spec: Spec,

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from bestk.kernels import bounds, trees
-from bestk.kernels.jit import entry, kernel
-from bestk.kernels.types import INDEX, MOST, TOTAL, IntArray, Spec, State
+from bestk.kernels.types import HIGH, INDEX, MOST, TOTAL, IntArray, Spec, State, outlined
 
 
-@entry
+@outlined
 def build(state: State, spec: Spec) -> None:
     """The tree of upper bounds m + (1 + beta) U(T, delta), once every arm has been sampled."""
     for i in range(spec.n_arms):
-        bounds.set_key(state, spec, INDEX, i, 1.0, bounds.HIGH)
-    bounds.build(state, spec, INDEX, False)
+        bounds.set_key(state, spec, INDEX, i, HIGH)
+    bounds.build(state, spec, INDEX)
 
 
-@kernel
 def ask(state: State, spec: Spec, out: IntArray) -> int:
     """The highest upper bound; 0 once one arm outweighs all others."""
     # Figure 1 of Jamieson et al.: while T_i < 1 + lambda * sum of the other T_j for all i
@@ -26,7 +24,6 @@ def ask(state: State, spec: Spec, out: IntArray) -> int:
     return 1
 
 
-@kernel
 def tell(state: State, spec: Spec, i: int) -> None:
     """The new upper bound of arm i."""
-    bounds.place(state, spec, INDEX, i, 1.0, bounds.HIGH, False)
+    bounds.place(state, spec, INDEX, i, HIGH)

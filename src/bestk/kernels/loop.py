@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bestk.kernels import rng, step
-from bestk.kernels.jit import entry, kernel
 from bestk.kernels.types import (
     CPE,
     EXCHANGE,
@@ -14,12 +13,13 @@ from bestk.kernels.types import (
     Spec,
     State,
     World,
+    outlined,
 )
 
-POLL = 1 << 14  # samples between two looks at the cancel flag
+POLL = 1 << 8  # samples between two looks at the cancel flag
 
 
-@entry
+@outlined
 def play(
     state: State,
     spec: Spec,
@@ -30,7 +30,7 @@ def play(
     cancel: IntArray,
 ) -> bool:
     """One run from scratch; False if it reached `max_samples` (or was cancelled)."""
-    step.reset(state, run)
+    step.reset(state, spec, run)
     poll = POLL
     while state.clock[TOTAL] < max_samples:
         n = step.ask(state, spec, out)
@@ -45,21 +45,18 @@ def play(
     return False
 
 
-@kernel
 def sample(state: State, spec: Spec, world: World, run: int, arm: int) -> None:
     """Draw the next reward of an arm and tell it; a policy that minimises is told its negative."""
     reward = rng.draw(world, spec.seed, run, arm, state.counts[arm])
     step.tell(state, spec, arm, spec.sign * reward)
 
 
-@kernel
 def turn(state: State, spec: Spec, world: World, run: int, out: IntArray) -> int:
     """Around a Python oracle: sample the arm that was chosen, begin the next ask."""
     sample(state, spec, world, run, out[0])
     return step.ask_means(state, spec, out)
 
 
-@kernel
 def score(
     state: State, spec: Spec, values: FloatArray, acceptable: BoolArray, least: float, out: IntArray
 ) -> bool:
@@ -76,7 +73,7 @@ def score(
     return True
 
 
-@entry
+@outlined
 def play_many(
     state: State,
     spec: Spec,

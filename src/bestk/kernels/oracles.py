@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from bestk.kernels.jit import kernel
 from bestk.kernels.types import (
     DAG,
     EXPLICIT,
@@ -31,7 +30,6 @@ from bestk.kernels.types import (
 )
 
 
-@kernel
 def sort(order: IntArray, weights: FloatArray) -> bool:
     """Put arms in the order weight descending, index ascending; False if they were already.
 
@@ -54,7 +52,6 @@ def sort(order: IntArray, weights: FloatArray) -> bool:
     return moved
 
 
-@kernel
 def greedy_partition(table: IntArray, order: IntArray, left: IntArray, out: BoolArray) -> None:
     """Exactly `capacity` arms of every group."""
     for group in range(left.shape[0]):
@@ -67,7 +64,6 @@ def greedy_partition(table: IntArray, order: IntArray, left: IntArray, out: Bool
             left[group] -= 1
 
 
-@kernel
 def _root(parent: IntArray, node: int) -> int:
     while parent[node] != node:
         parent[node] = parent[parent[node]]  # path halving
@@ -75,7 +71,6 @@ def _root(parent: IntArray, node: int) -> int:
     return node
 
 
-@kernel
 def greedy_forest(table: IntArray, order: IntArray, parent: IntArray, out: BoolArray) -> None:
     """A spanning tree: every edge that closes no circle."""
     for node in range(parent.shape[0]):
@@ -92,7 +87,6 @@ def greedy_forest(table: IntArray, order: IntArray, parent: IntArray, out: BoolA
                 missing -= 1
 
 
-@kernel
 def longest_path(
     table: IntArray,
     source: int,
@@ -119,7 +113,6 @@ def longest_path(
         node = table[0, arm]
 
 
-@kernel
 def _by_distance(table: IntArray, value: FloatArray, order: IntArray) -> None:
     """Put arms in the order of their nearer end: the next call then settles in a pass or two."""
     for place in range(1, order.shape[0]):
@@ -135,7 +128,6 @@ def _by_distance(table: IntArray, value: FloatArray, order: IntArray) -> None:
         order[at] = arm
 
 
-@kernel
 def _arrive(parent: IntArray, nodes: int, arm: int, tail: int, head: int) -> bool:
     """Count the edges to `head` by way of an arm; False if another pass is needed.
 
@@ -154,7 +146,6 @@ def _arrive(parent: IntArray, nodes: int, arm: int, tail: int, head: int) -> boo
     return True
 
 
-@kernel
 def cheapest_road(
     table: IntArray,
     source: int,
@@ -210,7 +201,6 @@ def cheapest_road(
         node = table[1, arm] if table[0, arm] == node else table[0, arm]
 
 
-@kernel
 def best_explicit(table: IntArray, weights: FloatArray, out: BoolArray) -> None:
     """The first set of largest total."""
     record, chosen = -np.inf, 0
@@ -225,7 +215,6 @@ def best_explicit(table: IntArray, weights: FloatArray, out: BoolArray) -> None:
         out[table[chosen, place]] = True
 
 
-@kernel
 def best(
     code: int,
     table: IntArray,

@@ -8,15 +8,14 @@ bounds separate (`hybrid.py`).
 
 from __future__ import annotations
 
-from math import inf
-
 from bestk.kernels import bounds, highs, hybrid, rng, trees
-from bestk.kernels.jit import entry, kernel
 from bestk.kernels.types import (
     ASKS,
     BOTH,
     EVERY,
+    HIGH,
     LEAST_SAMPLED,
+    LOW,
     LOWER,
     RADIUS,
     RUN,
@@ -24,32 +23,31 @@ from bestk.kernels.types import (
     IntArray,
     Spec,
     State,
+    outlined,
 )
 
 
-@kernel
 def _place(state: State, spec: Spec, i: int) -> None:
     """Algorithm 1, lines 5 and 6: High arms show their lower bound, Low arms their upper bound."""
     if state.high[i]:
-        bounds.place(state, spec, LOWER, i, -1.0, bounds.LOW, False)
+        bounds.place(state, spec, LOWER, i, LOW)
     else:
-        bounds.place(state, spec, UPPER, i, 1.0, bounds.HIGH, False)
+        bounds.place(state, spec, UPPER, i, HIGH)
 
 
-@entry
+@outlined
 def build(state: State, spec: Spec) -> None:
     """All trees, once every arm has been sampled."""
     highs.build(state, spec)
     for i in range(spec.n_arms):
         if state.high[i]:
-            bounds.set_key(state, spec, LOWER, i, -1.0, bounds.LOW)
+            bounds.set_key(state, spec, LOWER, i, LOW)
         else:
-            bounds.set_key(state, spec, UPPER, i, 1.0, bounds.HIGH)
-    bounds.build(state, spec, LOWER, False)
-    bounds.build(state, spec, UPPER, False)
+            bounds.set_key(state, spec, UPPER, i, HIGH)
+    bounds.build(state, spec, LOWER)
+    bounds.build(state, spec, UPPER)
 
 
-@kernel
 def ask(state: State, spec: Spec, out: IntArray) -> int:
     """The next round; 0 when the bounds separate."""
     h, l, lower, upper = critical(state, spec)  # noqa: E741 - the paper's name
@@ -61,28 +59,26 @@ def ask(state: State, spec: Spec, out: IntArray) -> int:
     return choose(state, spec, h, l, out)
 
 
-@kernel
 def critical(state: State, spec: Spec) -> tuple[int, int, float, float]:
     """The pair h, l, the lower bound of h and the upper bound of l."""
-    bounds.advance(state, spec, LOWER, False)
-    bounds.advance(state, spec, UPPER, False)
+    bounds.advance(state, spec, LOWER)
+    bounds.advance(state, spec, UPPER)
     # Algorithm 1, line 7: h_t, the arm of High with the lowest lower bound
     h = trees.winner(state.nodes, LOWER)
     # line 8: l_t, the arm of Low with the highest upper bound
     l = trees.winner(state.nodes, UPPER)  # noqa: E741
-    return h, l, -bounds.index(state, spec, LOWER, h), bounds.index(state, spec, UPPER, l)
+    return h, l, bounds.index(state, spec, LOWER, h), bounds.index(state, spec, UPPER, l)
 
 
-@entry
+@outlined
 def is_certified(state: State, spec: Spec) -> bool:
     """Whether the present answer is proved, by bounds or by evidence of both sides together."""
     h, l, lower, upper = critical(state, spec)  # noqa: E741
     if upper - lower <= spec.epsilon:
         return True
-    return spec.log_both > -inf and hybrid.holds(state, spec, h, l, lower, upper)
+    return spec.hybrid and hybrid.holds(state, spec, h, l, lower, upper)
 
 
-@kernel
 def choose(state: State, spec: Spec, h: int, l: int, out: IntArray) -> int:  # noqa: E741
     """What is sampled of the pair."""
     if spec.rule == EVERY:
@@ -100,8 +96,8 @@ def choose(state: State, spec: Spec, h: int, l: int, out: IntArray) -> int:  # n
     coin = rng.uniform(spec.seed, state.clock[RUN], 0, state.clock[ASKS], rng.COIN)
     if spec.rule == RADIUS:
         # the wider interval more often: h_t with probability u_h / (u_h + u_l)
-        u_h = bounds.half_width(state, spec, h, bounds.LOW)
-        u_l = bounds.half_width(state, spec, l, bounds.HIGH)
+        u_h = bounds.half_width(state, spec, h, LOW)
+        u_l = bounds.half_width(state, spec, l, HIGH)
         out[0] = h if coin * (u_h + u_l) < u_h else l
         return 1
     # Algorithm 1, line 10: h_t with probability T_l / (T_h + T_l), otherwise l_t
@@ -109,13 +105,12 @@ def choose(state: State, spec: Spec, h: int, l: int, out: IntArray) -> int:  # n
     return 1
 
 
-@kernel
 def tell(state: State, spec: Spec, i: int) -> None:
     """Restore High and the two trees of bounds after arm i got a new mean."""
     left, entered = highs.refresh(state, i)
     if left >= 0:
-        bounds.remove(state, spec, LOWER, left, False)
-        bounds.remove(state, spec, UPPER, entered, False)
+        bounds.remove(state, spec, LOWER, left)
+        bounds.remove(state, spec, UPPER, entered)
         _place(state, spec, left)
         _place(state, spec, entered)
     if i not in (left, entered):

@@ -7,10 +7,10 @@ Philox4x32-10 of Salmon, Moraes, Dror and Shaw (2011), "Parallel random numbers:
 from __future__ import annotations
 
 from math import log, sqrt
+from typing import Any
 
 import numpy as np
 
-from bestk.kernels.jit import kernel
 from bestk.kernels.types import BERNOULLI, GAUSSIAN, World
 
 REWARD, COIN, ROUNDING, PLANNING = range(4)  # streams
@@ -20,7 +20,6 @@ _W0, _W1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
 _LOW, _32, _12 = np.uint64(0xFFFFFFFF), np.uint64(32), np.uint64(12)
 
 
-@kernel
 def philox(
     c0: np.uint64, c1: np.uint64, c2: np.uint64, c3: np.uint64, k0: np.uint64, k1: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
@@ -32,9 +31,8 @@ def philox(
     return c0, c1, c2, c3
 
 
-@kernel
-def uniform(seed: int, run: int, arm: int, n: int, stream: int) -> float:
-    """A number strictly inside (0, 1), on a grid of 2^-52."""
+def uniform(seed: int, run: int, arm: Any, n: Any, stream: int) -> Any:
+    """A number strictly inside (0, 1), on a grid of 2^-52; for arrays of arms and n, an array."""
     key, count = np.uint64(seed), np.uint64(n)
     w0, w1, _, _ = philox(
         count & _LOW,
@@ -48,7 +46,6 @@ def uniform(seed: int, run: int, arm: int, n: int, stream: int) -> float:
     return (np.float64(np.int64(((w0 << _32) | w1) >> _12)) + 0.5) * 2.220446049250313e-16
 
 
-@kernel
 def normal_quantile(p: float) -> float:
     """Inverse of the standard normal distribution function.
 
@@ -112,18 +109,16 @@ def normal_quantile(p: float) -> float:
     return -value if q < 0.0 else value
 
 
-@kernel
 def draw(world: World, seed: int, run: int, arm: int, n: int) -> float:
     """The n-th simulated reward of an arm in a run."""
     u = uniform(seed, run, arm, n, REWARD)
-    if world.source == GAUSSIAN:
+    if world.law == GAUSSIAN:
         return world.means[arm] + world.sigma * normal_quantile(u)
-    if world.source == BERNOULLI:
+    if world.law == BERNOULLI:
         return 1.0 if u < world.means[arm] else 0.0
     return _pick(world, arm, u)
 
 
-@kernel
 def _pick(world: World, arm: int, u: float) -> float:
     """A stored value of an arm, as often as it occurs."""
     low, high = world.first[arm], world.first[arm + 1] - 1

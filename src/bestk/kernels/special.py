@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from math import erfc, exp, lgamma, log, log1p, pi, sqrt
 
-from bestk.kernels.jit import kernel
-
 _ROOT_PI = sqrt(pi)
 _HALF_LOG_2PI = 0.5 * log(2.0 * pi)
 
 
-@kernel
 def log_erfcx(x: float) -> float:
     """log(exp(x^2) erfc(x)), to about 1e-14."""
     if x < 10.0:
@@ -22,7 +19,6 @@ def log_erfcx(x: float) -> float:
     return log(series / (x * _ROOT_PI))
 
 
-@kernel
 def half_normal(y: float) -> tuple[float, float]:
     """log(2 exp(z^2/2) Phi(z)) at z = -sqrt(2) y, and its slope in y."""
     value = log_erfcx(y)
@@ -31,7 +27,6 @@ def half_normal(y: float) -> tuple[float, float]:
     return value, -1.0 / y
 
 
-@kernel
 def rayleigh(y: float) -> tuple[float, float]:
     """log(1 + sqrt(2 pi) z exp(z^2/2) Phi(z)) at z = -sqrt(2) y, and its slope in y.
 
@@ -52,7 +47,6 @@ def rayleigh(y: float) -> tuple[float, float]:
     return value + log(-_ROOT_PI * y), 2.0 * y + 1.0 / y
 
 
-@kernel
 def stirling_half(x: float) -> float:
     """log Gamma(x + 1/2) - (x log x - x + log(2 pi)/2), for x >= 0."""
     if x <= 0.0:
@@ -64,7 +58,6 @@ def stirling_half(x: float) -> float:
     return (-1.0 / 24.0 + r * (7.0 / 2880.0 + r * (-31.0 / 40320.0 + r * tail))) / x
 
 
-@kernel
 def stirling(x: float) -> float:
     """log Gamma(x + 1) - (x log x - x + log(2 pi x)/2), for x > 0."""
     if x < 16.0:
@@ -74,7 +67,6 @@ def stirling(x: float) -> float:
     return (1.0 / 12.0 + r * (-1.0 / 360.0 + r * (1.0 / 1260.0 + r * tail))) / x
 
 
-@kernel
 def beta_least(t: float, s: float) -> float:
     """log E at c = m, its least value: the part that does not depend on c.
 
@@ -84,7 +76,6 @@ def beta_least(t: float, s: float) -> float:
     return 0.5 * log(2.0 / (pi * t)) + stirling_half(s) + stirling_half(t - s) - stirling(t)
 
 
-@kernel
 def divergence_part(a: float, d: float, mean: float, c: float) -> float:
     """a log(mean/c) + d, where a = t mean and d = t (c - mean), without cancellation: >= 0."""
     if a <= 0.0:

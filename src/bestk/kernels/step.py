@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from bestk.kernels import bounds, clucb, cpe, evidence, exchange, lilucb, pair, rng, ugape
-from bestk.kernels.jit import entry, kernel
 from bestk.kernels.types import (
     ASKS,
     BERNSTEIN,
@@ -16,6 +15,7 @@ from bestk.kernels.types import (
     EMPIRICAL,
     EVIDENCE,
     EXCHANGE,
+    FAR,
     FLOOR,
     LEAD,
     LIL_UCB,
@@ -41,13 +41,11 @@ from bestk.kernels.types import (
     WITNESS_IN,
     WITNESS_OUT,
     Evidence,
-    FloatArray,
     IntArray,
     Spec,
     State,
+    outlined,
 )
-
-FAR = 1024.0  # sigmas from 0, beyond which sums would lose digits that evidence needs; arbitrary
 
 
 def new_state(spec: Spec, table: IntArray | None = None, evidence: Evidence = NO_EVIDENCE) -> State:
@@ -55,7 +53,7 @@ def new_state(spec: Spec, table: IntArray | None = None, evidence: Evidence = NO
     n, slots = spec.n_arms, SLOTS[spec.family]
     leaves = 1 << max(1, (n - 1).bit_length())
     arms = n if spec.family in (CPE, EXCHANGE) else 1
-    inverted = spec.radius == EVIDENCE and evidence.family != NORMAL
+    inverted = spec.radius == EVIDENCE and evidence.kind != NORMAL
     scratch = 2 * spec.n_nodes if spec.structure == ROADS else spec.n_nodes
     timed = (slots, leaves) if bounds.grows(spec) else (1, 1)
     return State(
@@ -84,33 +82,37 @@ def new_state(spec: Spec, table: IntArray | None = None, evidence: Evidence = NO
     )
 
 
-@kernel
-def reset(state: State, run: int) -> None:
+def reset(state: State, spec: Spec, run: int) -> None:
     """Forget all observations; `run` numbers the policy's coins."""
     state.counts[:] = 0
     state.origins[:] = 0.0
     state.sums[:] = 0.0
     state.means[:] = 0.0
     state.high[:] = False
-    state.other[:] = False
     state.keys[:] = -np.inf
-    state.slopes[:] = 0.0
-    state.levels[:] = 0
-    state.spread[:] = 0.0
-    state.ends[:] = np.nan
-    state.widths[LEAD] = np.inf
+    if spec.family in (CLUCB, UGAPE, CPE, EXCHANGE):
+        state.other[:] = False
+    if bounds.grows(spec):
+        state.slopes[:] = 0.0
+    if bounds.inverts(state, spec):
+        state.levels[:] = 0
+        state.spread[:] = 0.0
+        state.ends[:] = np.nan
+    if spec.family in (CPE, EXCHANGE):
+        state.widths[LEAD] = np.inf
     state.clock[:] = 0
     state.clock[RUN] = run
     state.clock[WITNESS_IN] = state.clock[WITNESS_OUT] = -1
 
 
-@entry
+@outlined
 def _build(state: State, spec: Spec) -> None:
     """Set up the trees once every arm has been sampled."""
     if bounds.grows(spec):
+        before = state.clock[ROUND]
         state.clock[ROUND] = max(1, state.counts[state.clock[MOST]])
         state.widths[WIDTH] = bounds.width(state, spec)
-        state.clock[ROUND] = 0
+        state.clock[ROUND] = before
     if spec.family == PAIR:
         pair.build(state, spec)
     elif spec.family == CLUCB:
@@ -125,13 +127,11 @@ def _build(state: State, spec: Spec) -> None:
         lilucb.build(state, spec)
 
 
-@kernel
 def next_round(state: State) -> None:
     """LUCB's round number: its proof needs T_i <= r at every check, which its own rounds keep."""
     state.clock[ROUND] = max(state.clock[ROUND] + 1, state.counts[state.clock[MOST]])
 
 
-@kernel
 def begin(state: State, spec: Spec, out: IntArray) -> int:
     """Count an ask and move the clocks; 1 with an arm sampled too little, 0 if there is none."""
     state.clock[ASKS] += 1
@@ -153,7 +153,6 @@ def begin(state: State, spec: Spec, out: IntArray) -> int:
     return 0
 
 
-@kernel
 def ask(state: State, spec: Spec, out: IntArray) -> int:
     """Write the arms of the next round into `out`, return how many; 0 = stop."""
     if begin(state, spec, out) == 1:
@@ -171,7 +170,7 @@ def ask(state: State, spec: Spec, out: IntArray) -> int:
     return lilucb.ask(state, spec, out)
 
 
-@entry
+@outlined
 def _count(state: State, spec: Spec, arm: int, reward: float) -> float:
     """Keep what evidence needs of a reward; returns the reward as the policy sees it.
 
@@ -180,10 +179,10 @@ def _count(state: State, spec: Spec, arm: int, reward: float) -> float:
     that only plan have coins of their own: a plan must not know the coin of an observation to come.
     """
     e = state.evidence
-    if e.family == BERNSTEIN:
+    if e.kind == BERNSTEIN:
         n, s = float(state.counts[arm]), state.sums[arm]
         state.spread[arm] = evidence.spread(e, n, s, state.spread[arm], reward)
-    elif e.family == BETTING:
+    elif e.kind == BETTING:
         above = np.searchsorted(e.levels, reward)
         if e.levels[above] != reward:
             stream = rng.ROUNDING if state.clock[PLANS] == 0 else rng.PLANNING
@@ -196,10 +195,9 @@ def _count(state: State, spec: Spec, arm: int, reward: float) -> float:
     return reward
 
 
-@kernel
 def _record(state: State, spec: Spec, arm: int, reward: float) -> None:
     """One more observation in an arm's statistics."""
-    if spec.radius == EVIDENCE and state.evidence.family != NORMAL:
+    if bounds.inverts(state, spec):
         reward = _count(state, spec, arm, reward)
     if state.counts[arm] == 0 and abs(reward) > FAR * spec.sigma:
         state.origins[arm] = reward
@@ -208,7 +206,6 @@ def _record(state: State, spec: Spec, arm: int, reward: float) -> None:
     state.means[arm] = state.origins[arm] + state.sums[arm] / state.counts[arm]
 
 
-@kernel
 def tell(state: State, spec: Spec, arm: int, reward: float) -> None:
     """Record one observation."""
     _record(state, spec, arm, reward)
@@ -236,12 +233,13 @@ def tell(state: State, spec: Spec, arm: int, reward: float) -> None:
         lilucb.tell(state, spec, arm)
 
 
-@entry
+@outlined
 def rebuild(state: State, spec: Spec) -> None:
     """Clocks and trees from the arms' statistics alone, whatever they were before."""
     state.high[:] = False
-    state.other[:] = False
     state.keys[:] = -np.inf
+    if spec.family in (CLUCB, UGAPE, CPE, EXCHANGE):
+        state.other[:] = False
     state.clock[TOTAL] = state.clock[SEEN] = state.clock[MOST] = 0
     state.clock[FLOOR] = state.clock[NEXT] = 0
     for i in range(spec.n_arms):
@@ -254,26 +252,7 @@ def rebuild(state: State, spec: Spec) -> None:
         _build(state, spec)
 
 
-@entry
-def tell_many(state: State, spec: Spec, arms: IntArray, rewards: FloatArray) -> None:
-    """Record observations one after the other; -1 in place of an arm is LUCB's next round.
-
-    Bounds by bets are dear and depend on the statistics alone: of many, only the last are computed.
-    """
-    last_only = state.evidence.family == BETTING and spec.radius == EVIDENCE
-    if last_only and arms.size >= spec.n_arms:
-        for j in range(arms.size):
-            _record(state, spec, arms[j], rewards[j])
-        rebuild(state, spec)
-        return
-    for j in range(arms.size):
-        if arms[j] >= 0:
-            tell(state, spec, arms[j], rewards[j])
-        elif state.clock[SEEN] == spec.n_arms:
-            next_round(state)
-
-
-@entry
+@outlined
 def recommend(state: State, spec: Spec, out: IntArray) -> int:
     """Write the arms of the current answer into `out`, lowest index first; returns how many."""
     if spec.family == LIL_UCB:
@@ -294,7 +273,7 @@ def recommend(state: State, spec: Spec, out: IntArray) -> int:
     return n
 
 
-@entry
+@outlined
 def slack(state: State, spec: Spec) -> float:
     """The least epsilon at which the bounds certify the answer; once every arm has been sampled.
 
@@ -312,8 +291,8 @@ def slack(state: State, spec: Spec) -> float:
         _, _, lower, upper = pair.critical(state, spec)
         return upper - lower
     if spec.family == CLUCB:
-        bounds.advance(state, spec, REVISED_IN, True)
-        bounds.advance(state, spec, REVISED_OUT, False)
+        bounds.advance(state, spec, REVISED_IN)
+        bounds.advance(state, spec, REVISED_OUT)
         clucb.settle(state, spec)
         return clucb.lead(state, spec)
     if spec.family == UGAPE:
@@ -325,7 +304,7 @@ def slack(state: State, spec: Spec) -> float:
     return state.widths[LEAD]
 
 
-@entry
+@outlined
 def is_certified(state: State, spec: Spec) -> bool:
     """Whether the answer is certified at spec.epsilon, checked on the spot; for e-lucb, e-clucb."""
     if spec.family == EXCHANGE:
@@ -333,7 +312,6 @@ def is_certified(state: State, spec: Spec) -> bool:
     return pair.is_certified(state, spec)
 
 
-@kernel
 def ask_means(state: State, spec: Spec, out: IntArray) -> int:
     """The part of `ask` before a Python oracle: 1 with an initial arm, or 0 with weights for M."""
     if begin(state, spec, out) == 1:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+F = TypeVar("F", bound=Callable[..., object])
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -26,6 +29,18 @@ GAUSSIAN, BERNOULLI, TABLE = range(3)
 # evidence: which family of formulas, `evidence.py`
 NORMAL, BETA, BETTING, BERNSTEIN = range(4)
 
+# Fields of Spec, Evidence and World that are constants in compiled code: the branches that a policy
+# never takes are not compiled. No other field has such a name.
+AXES = ("family", "radius", "rule", "structure", "hybrid", "kind", "law")
+
+
+def outlined(function: F) -> F:
+    """Mark a function that compiled code calls: its callers gain nothing from inlining it."""
+    return function
+
+
+FAR = 1024.0  # sigmas from 0, beyond which sums would lose digits that evidence needs; arbitrary
+
 # --- State.clock --------------------------------------------------------------------------------
 # samples so far, asks so far, LUCB's round number, arms sampled at least once, first arm that may
 # be below the floor, the most sampled arm, this run's number, the floor (samples that every arm
@@ -39,17 +54,36 @@ CLOCK_SIZE = 11
 WIDTH, LEAD, WITNESS_AT = range(3)
 WIDTHS_SIZE = 3
 
-# --- slots: the row of a tournament tree in State.keys (every tree finds its largest key) ---------
+# --- ends of an interval, and the direction in which they lie from the mean -----------------------
+LOW, HIGH = range(2)
+SIGN = (-1.0, 1.0)
+
+
+class Slot(NamedTuple):
+    """A tournament tree: its row in State.keys, and what it is for. Every tree finds its largest.
+
+    The lowest of a set is found by negated keys. A tie goes to the lowest index, or to the last
+    (`last`) where the lowest of a set ordered by (value descending, index ascending) is wanted.
+    """
+
+    row: int
+    sign: float = 1.0
+    last: bool = False
+
+
 # M = High, the K largest means, in every family that needs it
-MEAN_IN, MEAN_OUT = 0, 1  # -mean over High (its lowest mean), mean over Low (its highest)
+MEAN_IN, MEAN_OUT = Slot(0, -1.0, True), Slot(1)  # High's lowest mean, Low's highest
 # pair: h and l
-LOWER, UPPER = 2, 3  # -(m-u) over High, m+u over Low
+LOWER, UPPER = Slot(2, -1.0), Slot(3)  # High's lowest lower bound, Low's highest upper bound
 # clucb: Mt, the K largest revised means, and the symmetric difference of M and Mt by radius
-REVISED_IN, REVISED_OUT, DIFFERENCE = 2, 3, 4
-# lil-ucb: m+u over all arms
-INDEX = 0
-# ugape: S, the K largest U, then L by membership of S and J, L over J and U outside J
-U_IN, U_OUT, L_SJ, L_S, L_J, L_NONE, L_ALL_J, U_REST = range(8)
+REVISED_IN, REVISED_OUT, DIFFERENCE = Slot(2, -1.0, True), Slot(3), Slot(4)
+# lil-ucb: the highest upper bound of all arms
+INDEX = Slot(0)
+# ugape: S, the K largest U; L by membership of S and J; L over J (a tie to the lowest index), and U
+# outside J
+U_IN, U_OUT = Slot(0, -1.0, True), Slot(1)
+L_SJ, L_S, L_J, L_NONE = Slot(2, -1.0, True), Slot(3), Slot(4, -1.0, True), Slot(5)
+L_ALL_J, U_REST = Slot(6, -1.0), Slot(7)
 
 SLOTS = {PAIR: 4, CLUCB: 5, UGAPE: 8, LIL_UCB: 1, CPE: 1, EXCHANGE: 1}
 
@@ -68,8 +102,8 @@ class Spec(NamedTuple):
     seed: int  # of the policy's coins
     sigma: float
     eps: float  # the LIL parameter of Lemma 2.1
-    level_high: float  # error given to an arm's lower bound (arms of High): w of U(T, w)
-    level_low: float  # error given to an arm's upper bound (arms of Low)
+    level_lower: float  # error given to an arm's lower bound (arms of High): w of U(T, w)
+    level_upper: float  # error given to an arm's upper bound (arms of Low)
     scale: float  # factor on U: 1, or 1 + beta for lil-ucb
     nu: float  # the wanted error, for the radii that depend on time
     lam: float  # lambda of lil-ucb
@@ -81,18 +115,19 @@ class Spec(NamedTuple):
     source: int = 0
     target: int = 0
     ceiling: float = np.inf
-    # evidence: logs of level_high and level_low, and of what both sides' product counts for (-inf:
+    # evidence: logs of both levels, and of what both sides' product counts for (-inf:
     # split stop alone); every arm gets at least 1/share of an even share of the samples (0: none)
-    log_high: float = 0.0
-    log_low: float = 0.0
+    log_lower: float = 0.0
+    log_upper: float = 0.0
     log_both: float = -np.inf
+    hybrid: bool = False  # whether both sides' product counts
     share: int = 0
 
 
 class Evidence(NamedTuple):
     """One family of evidence: constants fixed before any data. Built in `confidence.py`."""
 
-    family: int
+    kind: int
     sigma: float  # NORMAL
     levels: FloatArray  # ascending; first and last are the ends of the range
     points: FloatArray  # mixed over: n0 (NORMAL), theta (BETTING), b (BERNSTEIN)
@@ -141,7 +176,7 @@ class State(NamedTuple):
 class World(NamedTuple):
     """Where simulated rewards come from."""
 
-    source: int
+    law: int
     means: FloatArray
     sigma: float
     # TABLE: the values of arm a at first[a] ... first[a+1]-1, with cumulated counts

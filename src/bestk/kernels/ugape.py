@@ -11,87 +11,88 @@ from __future__ import annotations
 import numpy as np
 
 from bestk.kernels import bounds, trees
-from bestk.kernels.bounds import HIGH, LOW
-from bestk.kernels.jit import entry, kernel
 from bestk.kernels.types import (
+    HIGH,
     L_ALL_J,
     L_J,
     L_NONE,
     L_S,
     L_SJ,
+    LOW,
     U_IN,
     U_OUT,
     U_REST,
     IntArray,
+    Slot,
     Spec,
     State,
+    outlined,
 )
 
-# by slot: a tie goes to the highest index where the lowest of an ordered set is wanted
-LAST = (True, False, True, False, True, False, False, False)
+ALL = (U_IN, U_OUT, L_SJ, L_S, L_J, L_NONE, L_ALL_J, U_REST)
 
 
-@kernel
 def _set(state: State, spec: Spec, i: int) -> None:
     """File arm i in the trees that its memberships of S and J call for."""
     in_s, in_j = state.other[i], state.high[i]
-    for slot in range(len(LAST)):
-        state.keys[slot, i] = -np.inf
-        state.slopes[slot, i] = 0.0
+    for slot in ALL:
+        state.keys[slot.row, i] = -np.inf
+        state.slopes[slot.row, i] = 0.0
     if in_s:
-        bounds.set_key(state, spec, U_IN, i, -1.0, HIGH)  # the lowest U of S
+        bounds.set_key(state, spec, U_IN, i, HIGH)  # the lowest U of S
     else:
-        bounds.set_key(state, spec, U_OUT, i, 1.0, HIGH)  # the highest U outside
+        bounds.set_key(state, spec, U_OUT, i, HIGH)  # the highest U outside
     if in_j:
-        bounds.set_key(state, spec, L_SJ if in_s else L_J, i, -1.0, LOW)  # the lowest L of J
-        bounds.set_key(state, spec, L_ALL_J, i, -1.0, LOW)  # the same, ties to the lowest index
+        if in_s:
+            bounds.set_key(state, spec, L_SJ, i, LOW)  # the lowest L of J
+        else:
+            bounds.set_key(state, spec, L_J, i, LOW)
+        bounds.set_key(state, spec, L_ALL_J, i, LOW)  # the same, ties to the lowest index
     else:
-        bounds.set_key(state, spec, L_S if in_s else L_NONE, i, 1.0, LOW)  # highest L outside
-        bounds.set_key(state, spec, U_REST, i, 1.0, HIGH)  # the highest U outside J
+        if in_s:
+            bounds.set_key(state, spec, L_S, i, LOW)  # the highest L outside
+        else:
+            bounds.set_key(state, spec, L_NONE, i, LOW)
+        bounds.set_key(state, spec, U_REST, i, HIGH)  # the highest U outside J
 
 
-@kernel
 def _refile(state: State, spec: Spec, i: int) -> None:
     _set(state, spec, i)
-    for slot in range(len(LAST)):
-        bounds.replay(state, spec, slot, i, LAST[slot])
+    for slot in ALL:
+        bounds.replay(state, spec, slot, i)
 
 
-@kernel
-def _top(state: State, spec: Spec, slot: int) -> tuple[int, float]:
-    """The winner of a tree and its index, -inf if the tree is empty."""
+def _top(state: State, spec: Spec, slot: Slot) -> tuple[int, float]:
+    """The winner of a tree and its value, infinite (-inf of a highest) if the tree is empty."""
     i = trees.winner(state.nodes, slot)
     return i, bounds.index(state, spec, slot, i)
 
 
-@kernel
 def _settle_s(state: State, spec: Spec) -> tuple[float, float]:
     """Restore S; returns the K-th and the (K+1)-th largest U."""
     while True:
         a, x = _top(state, spec, U_IN)
         b, y = _top(state, spec, U_OUT)
-        if -x > y or (-x == y and a < b):
-            return -x, y
+        if x > y or (x == y and a < b):
+            return x, y
         state.other[a], state.other[b] = False, True
         _refile(state, spec, a)
         _refile(state, spec, b)
 
 
-@kernel
 def _worst(state: State, spec: Spec, u_k: float, u_next: float) -> tuple[int, float]:
     """The arm of J with the largest B (ties: the highest index), and that B."""
-    a, x = _top(state, spec, L_SJ)  # x = -L
+    a, x = _top(state, spec, L_SJ)
     b, y = _top(state, spec, L_J)
-    x, y = u_next + x, u_k + y
+    x, y = u_next - x, u_k - y
     if x > y or (x == y and a > b):
         return a, x
     return b, y
 
 
-@kernel
 def _best(state: State, spec: Spec, u_k: float, u_next: float) -> tuple[int, float]:
     """The arm outside J with the smallest B (ties: the lowest index), and that B."""
-    a, x = _top(state, spec, L_S)  # x = L
+    a, x = _top(state, spec, L_S)
     b, y = _top(state, spec, L_NONE)
     x, y = u_next - x, u_k - y
     if x < y or (x == y and a < b):
@@ -99,21 +100,21 @@ def _best(state: State, spec: Spec, u_k: float, u_next: float) -> tuple[int, flo
     return b, y
 
 
-@entry
+@outlined
 def build(state: State, spec: Spec) -> None:
     """Start from the first K arms as S and as J; the first ask puts both right."""
     for i in range(spec.n_arms):
         state.high[i] = state.other[i] = i < spec.k
         _set(state, spec, i)
-    for slot in range(len(LAST)):
-        bounds.build(state, spec, slot, LAST[slot])
+    for slot in ALL:
+        bounds.build(state, spec, slot)
 
 
-@entry
+@outlined
 def settle(state: State, spec: Spec) -> float:
     """Bring S and J up to the current time; returns max over J of B_i."""
-    for slot in range(len(LAST)):
-        bounds.advance(state, spec, slot, LAST[slot])
+    for slot in ALL:
+        bounds.advance(state, spec, slot)
     u_k, u_next = _settle_s(state, spec)
     while True:
         a, x = _worst(state, spec, u_k, u_next)
@@ -125,7 +126,7 @@ def settle(state: State, spec: Spec) -> float:
         _refile(state, spec, b)
 
 
-@entry
+@outlined
 def ask(state: State, spec: Spec, out: IntArray) -> int:
     """The less sampled of the weakest arm of J and the strongest outside; 0 to stop."""
     if settle(state, spec) <= spec.epsilon:
@@ -136,7 +137,7 @@ def ask(state: State, spec: Spec, out: IntArray) -> int:
     return 1
 
 
-@entry
+@outlined
 def tell(state: State, spec: Spec, i: int) -> None:
     """File the new mean; S and J are put right by the next ask."""
     _refile(state, spec, i)

@@ -47,7 +47,7 @@ class Configured:
     @property
     def bets(self) -> bool:
         """Whether it stops by bets on the levels of rewards with a range."""
-        return self.spec.radius == t.EVIDENCE and self.evidence.family == t.BETTING
+        return self.spec.radius == t.EVIDENCE and self.evidence.kind == t.BETTING
 
     def new_state(self) -> t.State:
         """The state before the first observation."""
@@ -225,8 +225,8 @@ def configure(
             seed=seed,
             sigma=float(rewards.sigma),
             eps=float(eps),
-            level_high=float(high),
-            level_low=float(low),
+            level_lower=float(high),
+            level_upper=float(low),
             scale=float(scale),
             nu=float(delta),
             lam=float(lam),
@@ -237,9 +237,10 @@ def configure(
             source=shape.source if shape else 0,
             target=shape.target if shape else 0,
             ceiling=float(decision.ceiling),
-            log_high=math.log(high),
-            log_low=math.log(low),
+            log_lower=math.log(high),
+            log_upper=math.log(low),
             log_both=math.log(both) if both > 0.0 else -math.inf,
+            hybrid=both > 0.0,
             share=SHARE if policy.radius == t.EVIDENCE else 0,
         ),
         table=shape.table if shape else None,

@@ -12,13 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bestk.decisions import DecisionClass, Oracle, TopK
-from bestk.kernels import loop, step
-from bestk.kernels.types import TOTAL, BoolArray, IntArray, World
+from bestk.compiled.live import Kernels, Machine
+from bestk.compiled.programs import PLAY, TURN, Axes, Loaded, Program
+from bestk.kernels import loop
+from bestk.kernels.types import TOTAL, BoolArray, IntArray, State, World
 from bestk.policies import Configured
-from bestk.policies.combinatorial import Stepper, is_python
+from bestk.policies.stepper import Stepper, is_python
 from bestk.problem import Problem
-from bestk.simulation.instances import Instance, structured
+from bestk.simulation.instances import Instance
 
 ROUNDING = 1e-12  # forgiven when a total or a difference is compared
 
@@ -36,6 +37,11 @@ class Outcome(NamedTuple):
         """Room for that many runs."""
         counts, flags = np.zeros((2, runs), np.int64), np.zeros((2, runs), np.bool_)
         return cls(counts[0], counts[1], flags[0], flags[1])
+
+    def clear(self, place: int) -> None:
+        """Forget a run that was not played to its end."""
+        for row in self:
+            row[place] = 0
 
     @classmethod
     def joined(cls, blocks: Sequence[Outcome]) -> Outcome:
@@ -73,20 +79,34 @@ class Batch:
             cancel=np.zeros(1, np.int64),
         )
 
-    def play(self, part: range) -> int:
-        """Run the runs of `part`, return how many."""
+    @property
+    def program(self) -> Program:
+        """What plays it."""
+        spec, state = self.configured.spec, self.configured.new_state()
+        kind = TURN if is_python(spec) else PLAY
+        return Program(kind, Axes.of(spec, state, self.world.law))
+
+    def play(self, part: range, loaded: Loaded | None) -> int:
+        """Run the runs of `part`, compiled or not; returns how many."""
         if is_python(self.configured.spec):
             self._play_in_python(part)
         else:
-            self._play_compiled(part)
+            self._play(part, self.configured.new_state(), loaded)
         return len(part)
 
-    def _play_compiled(self, part: range) -> None:
+    def counted(self, part: range, loaded: Loaded | None) -> IntArray:
+        """Run the runs of `part`; how often each arm was sampled in all of them."""
+        state, counts = self.configured.new_state(), np.zeros(self.configured.spec.n_arms, np.int64)
+        for run in part:
+            self._play(range(run, run + 1), state, loaded)
+            counts += state.counts
+        return counts
+
+    def _play(self, part: range, state: State, loaded: Loaded | None) -> None:
         where = slice(part.start - self.runs.start, part.stop - self.runs.start)
-        spec = self.configured.spec
-        loop.play_many(
-            self.configured.new_state(),
-            spec,
+        arguments = (
+            state,
+            self.configured.spec,
             self.world,
             part.start,
             self.max_samples,
@@ -97,27 +117,32 @@ class Batch:
             self.outcome.top_samples[where],
             self.outcome.finished[where],
             self.outcome.right[where],
-            np.zeros(max(spec.n_arms, 2), np.int64),
+            np.zeros(max(self.configured.spec.n_arms, 2), np.int64),
             self.cancel,
         )
+        if loaded is None:
+            loop.play_many(*arguments)
+        else:
+            loaded.code["play_many"](*map(loaded.lean, arguments))
 
     def _play_in_python(self, part: range) -> None:
-        """The same loop around a Python oracle."""
+        """The same loop around a Python oracle, which moves to compiled kernels as studies do."""
+        program, spec = self.program, self.configured.spec
         stepper = Stepper(self.instance.decision, self.configured)
-        state, spec, out = stepper.state, stepper.spec, stepper.out
+        machine = Machine(spec, stepper.state, Kernels.of(program.kind, program.axes))
+        stepper.machine, state, out = machine, stepper.state, stepper.out
+        scored = self.instance.values, self.acceptable, self.least, out
         for run in part:
             i = run - self.runs.start
             stepper.reset(run)
-            begun = step.ask_means(state, spec, out)
+            begun = machine.call("ask_means", out)
             while stepper.finish(begun):
-                begun = loop.turn(state, spec, self.world, run, out)
+                begun = machine.call("turn", self.world, run, out)
                 if state.clock[TOTAL] >= self.max_samples or self.cancel[0]:
                     break
             else:
                 self.outcome.finished[i] = True
-                self.outcome.right[i] = loop.score(
-                    state, spec, self.instance.values, self.acceptable, self.least, out
-                )
+                self.outcome.right[i] = machine.call("score", *scored)
             self.outcome.samples[i] = state.clock[TOTAL]
             self.outcome.top_samples[i] = state.counts[self.acceptable].sum()
 
@@ -130,12 +155,3 @@ def _acceptable(instance: Instance, epsilon: float) -> BoolArray:
     rounding = ROUNDING if epsilon > 0 else 0.0
     acceptable: BoolArray = instance.values >= instance.threshold - epsilon - rounding
     return acceptable
-
-
-def load_kernels(python_oracle: bool) -> None:
-    """Load or compile the kernels before the clock starts: a few samples of two arms."""
-    decision: DecisionClass = TopK(2, 1)
-    if python_oracle:
-        decision = Oracle(2, lambda weights: np.arange(2) == weights.argmax())
-    instance = structured(decision, [1.0, 0.0])
-    Batch.of(instance, Problem(decision), 0, 10**5, range(1)).play(range(1))

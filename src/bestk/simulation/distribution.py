@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 
+from bestk.compiled.modes import NEVER, mode
+from bestk.compiled.rent import RENT, loaded_at_once
+from bestk.kernels.types import IntArray
+from bestk.policies.stepper import is_python
 from bestk.problem import Problem
 from bestk.simulation.batch import Batch, Outcome
 from bestk.simulation.instances import Instance
@@ -20,27 +25,71 @@ def _blocks(runs: range, jobs: int) -> list[range]:
     return [runs[start : start + size] for start in range(0, len(runs), size)]
 
 
-def play_in_threads(batch: Batch, jobs: int, progress: Progress | None) -> Outcome:
-    """Spread a batch over threads (kernels release the GIL); an interrupt stops the kernels too."""
+def play_here(batch: Batch, jobs: int, progress: Progress) -> Outcome:
+    """Play a batch in this process.
+
+    Without compiled kernels on disk it begins interpreted, which is all that a small simulation
+    needs; what is left after a while is compiled, and spread over threads.
+    """
+    if is_python(batch.configured.spec):
+        for run in batch.runs:  # threads gain nothing, and a user's oracle need not be safe in them
+            progress(batch.play(range(run, run + 1), None))
+        return batch.outcome
+    rest, loaded = batch.runs, loaded_at_once(batch.program)
+    if loaded is None:
+        rest = _play_interpreted(batch, progress)
+    if rest:
+        code = loaded or batch.program.acquire()
+        blocks = _blocks(rest, jobs)
+        play_in_threads(lambda part: batch.play(part, code), blocks, jobs, batch.cancel, progress)
+    return batch.outcome
+
+
+def _play_interpreted(batch: Batch, progress: Progress) -> range:
+    """Play runs for a while; those that are left."""
+    alarm = threading.Timer(RENT, batch.cancel.__setitem__, (0, 1))
+    alarm.daemon = True
+    if mode() != NEVER:
+        alarm.start()
+    try:
+        for run in batch.runs:
+            batch.play(range(run, run + 1), None)
+            if batch.cancel[0]:
+                batch.outcome.clear(run - batch.runs.start)
+                return batch.runs[run - batch.runs.start :]
+            progress(1)
+    finally:
+        alarm.cancel()
+        batch.cancel[0] = 0
+    return range(0)
+
+
+def play_in_threads(
+    play: Callable[[range], int],
+    parts: list[range],
+    jobs: int,
+    cancel: IntArray,
+    progress: Progress,
+) -> None:
+    """Spread parts over threads (kernels release the GIL); an interrupt stops the kernels too."""
     with ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(batch.play, block) for block in _blocks(batch.runs, jobs)]
+        futures = [pool.submit(play, part) for part in parts]
         try:
             for future in as_completed(futures):
-                done = future.result()
-                if progress is not None:
-                    progress(done)
+                progress(future.result())
         except BaseException:
-            batch.cancel[0] = 1
+            cancel[0] = 1
             pool.shutdown(cancel_futures=True)
             raise
-    return batch.outcome
 
 
 def play_block(instance: Instance, problem: Problem, seed: int, cap: int, runs: range) -> Outcome:
     """A block of runs from scratch, wherever this is called: the same numbers as at home."""
-    batch = Batch.of(instance, problem, seed, cap, runs)
-    batch.play(runs)
-    return batch.outcome
+    return play_here(Batch.of(instance, problem, seed, cap, runs), 1, ignore)
+
+
+def ignore(done: int) -> None:
+    """Nobody is watching."""
 
 
 def play_on(
@@ -51,7 +100,7 @@ def play_on(
     cap: int,
     runs: int,
     jobs: int,
-    progress: Progress | None,
+    progress: Progress,
 ) -> Outcome:
     """Spread the runs over an executor of threads, processes or machines."""
     blocks = _blocks(range(runs), jobs)
@@ -59,8 +108,7 @@ def play_on(
     try:
         for future in as_completed(futures):
             done = future.result()
-            if progress is not None:
-                progress(len(done.samples))
+            progress(len(done.samples))
     except BaseException:
         for future in futures:
             future.cancel()

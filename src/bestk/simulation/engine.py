@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from bestk.arguments import count, integer, require_executor, shown
+from bestk.compiled.programs import seconds_waited
 from bestk.decisions import DecisionClass
 from bestk.errors import InputError, TiedMeansWarning
-from bestk.policies.combinatorial import is_python
 from bestk.problem import Problem
 from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings, Rewards
-from bestk.simulation.batch import Batch, load_kernels
-from bestk.simulation.distribution import Progress, play_in_threads, play_on
+from bestk.simulation.batch import Batch
+from bestk.simulation.distribution import Progress, ignore, play_here, play_on
 from bestk.simulation.instances import TIE, Instance, make_instance, structured
 from bestk.simulation.records import SimulationResult
 
@@ -147,17 +147,13 @@ def simulate(
     seed = integer(seed, "seed")
     configured = problem.configure(seed)
     cap = max_samples if max_samples is not None else MAX_SAMPLES
-    python_oracle = is_python(configured.spec)
+    progress = progress or ignore
+    started = time.perf_counter() - seconds_waited()
     if executor is None:
-        load_kernels(python_oracle)
-        batch = Batch.of(instance, problem, seed, cap, range(runs))
-        started = time.perf_counter()
-        # threads gain nothing around a Python oracle, and a user's need not be safe in them
-        outcome = play_in_threads(batch, 1 if python_oracle else jobs, progress)
+        outcome = play_here(Batch.of(instance, problem, seed, cap, range(runs)), jobs, progress)
     else:
-        started = time.perf_counter()
         outcome = play_on(executor, instance, problem, seed, cap, runs, jobs, progress)
-    seconds = time.perf_counter() - started
+    seconds = time.perf_counter() - seconds_waited() - started
     return SimulationResult(
         instance=instance,
         problem=problem,

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from bestk.arguments import real, string
+from bestk.compiled.rent import loaded_at_once
 from bestk.decisions.labels import items
 from bestk.errors import InputError
 from bestk.hardness import kl_of_error
-from bestk.kernels import loop
 from bestk.kernels.types import FloatArray, IntArray
 from bestk.policies.configure import SLACK
 from bestk.problem import Problem
 from bestk.rewards import Gaussian, Rewards
+from bestk.simulation.batch import Batch
+from bestk.simulation.distribution import play_in_threads
 from bestk.simulation.engine import as_instance, simulate, whole
 from bestk.simulation.instances import Instance
 from bestk.simulation.limits import best_k_limit
@@ -324,30 +326,17 @@ def _shares(
     The runs are played again, for their counts. These are summed over runs before they are divided:
     a share of the expected cost, and the same on any number of threads.
     """
-    instance, problem = result.instance, result.problem
-    configured, world = problem.configure(result.seed), instance.world(problem.rewards)
-    n_arms, cap = len(instance.means), result.max_samples
-    cancel = np.zeros(1, np.int64)
+    batch = Batch.of(result.instance, result.problem, result.seed, result.max_samples, range(runs))
+    counts, lock = np.zeros(len(result.instance.means), np.int64), threading.Lock()
+    loaded = loaded_at_once(batch.program)
 
-    def play(part: range) -> IntArray:
-        state, out = configured.new_state(), np.zeros(max(n_arms, 2), np.int64)
-        counts = np.zeros(n_arms, np.int64)
-        for run in part:
-            loop.play(state, configured.spec, world, run, cap, out, cancel)
-            counts += state.counts
-        return counts
+    def play(part: range) -> int:
+        counted = batch.counted(part, loaded)
+        with lock:
+            counts[:] += counted
+        return len(part)
 
-    counts = np.zeros(n_arms, np.int64)
-    with ThreadPoolExecutor(jobs) as pool:
-        futures = {pool.submit(play, part): part for part in _parts(runs, jobs)}
-        try:
-            for future in as_completed(futures):
-                counts += future.result()
-                progress(len(futures[future]))
-        except BaseException:  # an interrupt stops the kernels too
-            cancel[0] = 1
-            pool.shutdown(cancel_futures=True)
-            raise
+    play_in_threads(play, list(_parts(runs, jobs)), jobs, batch.cancel, progress)
     shares: FloatArray = counts / counts.sum()
     return shares
 

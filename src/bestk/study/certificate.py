@@ -103,7 +103,7 @@ def _certificate(
     levels = None
     if spec.radius in (LIL, EVIDENCE):
         product = math.exp(spec.log_both) if spec.log_both > -math.inf else 0.0
-        levels = {"lower": spec.level_high, "upper": spec.level_low, "product": product}
+        levels = {"lower": spec.level_lower, "upper": spec.level_upper, "product": product}
     is_old = specification.order == "told"
     made = {
         "format": 1 if is_old else FORMAT,
@@ -140,7 +140,7 @@ def _arm(fold: Fold, arm: int, lower: FloatArray, upper: FloatArray) -> dict[str
         ends = sign * float(lower[row]), sign * float(upper[row])
         low, high = (end if math.isfinite(end) else None for end in sorted(ends))
         seen = sign * float(state.means[row])
-        if fold.spec.radius == EVIDENCE and state.evidence.family == BETTING:
+        if fold.spec.radius == EVIDENCE and state.evidence.kind == BETTING:
             levels = state.levels[row, :-1][:: int(sign)].tolist()
     made = {
         "label": thaw(fold.all_labels[arm]),

@@ -25,8 +25,9 @@ import numpy as np
 from bestk.decisions.labels import freeze
 from bestk.errors import StorageError
 from bestk.kernels import step
+from bestk.kernels.statistics import tell_many
 from bestk.kernels.types import LUCB_ROUNDS, State
-from bestk.policies.combinatorial import Stepper
+from bestk.policies.stepper import Stepper
 from bestk.storage import events as ev
 from bestk.storage.events import ASKED, OBSERVED, TOLD, Event
 from bestk.study.order import Open, Order, opened
@@ -70,7 +71,7 @@ class Fold:
         self.holes = [0] * len(self.all_labels)  # pulls without a value among those that count
         self._told: list[int] = []  # rows of what counts and the policy has yet to be told
         self._rewards: list[float] = []  # theirs, as they were told
-        self._stale = False  # whether holes wait to be seen by the trees
+        self._stale = False  # whether the trees have yet to see what was counted
         self._shelf: dict[int, dict[str, Any]] = {}  # statistics of withdrawn arms
         self.changes = 0  # how often arms came or went
         self._lay(list(range(len(self.all_labels))))
@@ -87,7 +88,7 @@ class Fold:
         open_arms = (pull.arm for pull in self.open.values())
         self.planner = Planner(self.stepper, self.rows, is_worst, open_arms)
         self._is_plain = not self.order.by_arm and self.spec.radius != LUCB_ROUNDS
-        step.reset(self.state, self.changes)  # fresh coins: rows may stand for other arms now
+        self.stepper.reset(self.changes)  # fresh coins: rows may stand for other arms now
 
     @property
     def labels(self) -> list[Hashable]:
@@ -139,7 +140,7 @@ class Fold:
                 self._observe()
                 self._rare(event)
             if len(self._told) >= CHUNK:
-                self._observe()
+                self._observe(rebuilds=False)
         self._observe()
 
     def _apply_pairs(
@@ -169,7 +170,7 @@ class Fold:
             following = None
             event = next(rest, None)
             if len(told) >= CHUNK:
-                self._observe()
+                self._observe(rebuilds=False)
         many = size - begun
         if last is not None:
             self.last = last[5]
@@ -252,25 +253,33 @@ class Fold:
             add_hole(self.state, self.rows[arm])
             self._stale = True
 
-    def _observe(self) -> None:
-        """Tell the policy what was gathered."""
+    def _observe(self, rebuilds: bool = True) -> None:
+        """Tell the policy what was gathered; its trees may wait until the rest is, too."""
         if self._told:
             self.planner.recount()
-            if len(self._told) == 1 and self._told[0] >= 0:
-                row, reward = self._told[0], self._rewards[0]
-                self.tally.add_one(self.arms[row], reward)
-                self.planner.tell(row, reward)
+            if len(self._told) < self.spec.n_arms and not self._stale:
+                self._tell_singly()
             else:
                 rows, rewards = np.array(self._told, np.int64), np.array(self._rewards)
                 is_told = rows >= 0
                 self.tally.add(np.array(self.arms)[rows[is_told]], rewards[is_told])
-                step.tell_many(self.state, self.spec, rows, self.spec.sign * rewards)
+                tell_many(self.state, self.spec, rows, self.spec.sign * rewards)
+                self._stale = True
             self._told.clear()
             self._rewards.clear()
-        if self._stale:
+        if self._stale and rebuilds:
             self.planner.recount()
-            step.rebuild(self.state, self.spec)
+            self.stepper.machine.call("rebuild")
             self._stale = False
+
+    def _tell_singly(self) -> None:
+        """A few observations: their arms alone change, and the rest of the trees stands."""
+        for row, reward in zip(self._told, self._rewards, strict=True):
+            if row >= 0:
+                self.tally.add_one(self.arms[row], reward)
+                self.planner.tell(row, reward)
+            elif self.is_whole:
+                step.next_round(self.state)
 
     def _rare(self, event: Event) -> None:
         kind, key, arm, _, data, at = event
@@ -376,7 +385,7 @@ class Fold:
         for arm in arms:
             for name, value in self._shelf.pop(arm, {}).items():
                 getattr(self.state, name)[self.rows[arm]] = value
-        step.rebuild(self.state, self.spec)
+        self.stepper.machine.call("rebuild")
         self.waiting = [arm for arm in self.waiting if arm in self.rows]
         self.stopped = None
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from bestk.kernels import bounds, evidence
-from bestk.kernels.types import EVIDENCE, NORMAL, ROUND, FloatArray, Spec, State
+from bestk.kernels.types import HIGH, LOW, ROUND, SIGN, FloatArray, Spec, State
 
 
 def intervals(state: State, spec: Spec) -> tuple[FloatArray, FloatArray]:
@@ -15,14 +15,14 @@ def intervals(state: State, spec: Spec) -> tuple[FloatArray, FloatArray]:
     low, high = np.full(spec.n_arms, -math.inf), np.full(spec.n_arms, math.inf)
     width = _width(state, spec) if bounds.grows(spec) else 0.0
     for i in np.flatnonzero(state.counts):
-        if spec.radius == EVIDENCE and state.evidence.family != NORMAL:
-            low[i], high[i] = (_inverted(state, spec, int(i), side) for side in (0, 1))
+        if bounds.inverts(state, spec):
+            low[i], high[i] = (_inverted(state, spec, int(i), end) for end in (LOW, HIGH))
             continue
         t = int(state.counts[i])
         if bounds.grows(spec):
             down = up = width / math.sqrt(t)
         else:
-            down, up = (bounds.radius(state, spec, side, t) for side in (0, 1))
+            down, up = (bounds.radius(state, spec, end, t) for end in (LOW, HIGH))
         low[i], high[i] = state.means[i] - down, state.means[i] + up
     return low, high
 
@@ -37,18 +37,18 @@ def _width(state: State, spec: Spec) -> float:
         state.clock[ROUND] = before
 
 
-def _inverted(state: State, spec: Spec, i: int, side: int) -> float:
+def _inverted(state: State, spec: Spec, i: int, end: int) -> float:
     """A bound by evidence, from scratch: the kernel's own warm starts are left alone."""
     return float(
         evidence.bound(
             state.evidence,
-            evidence.PLUS if side == 0 else evidence.MINUS,
+            -SIGN[end],
             float(state.counts[i]),
             state.sums[i] + state.counts[i] * state.origins[i],
             state.spread[i],
             state.levels,
             i,
-            -(spec.log_high if side == 0 else spec.log_low),
+            -(spec.log_lower if end == LOW else spec.log_upper),
             math.nan,
         )
     )

@@ -13,10 +13,9 @@ from itertools import islice
 
 import numpy as np
 
-from bestk.kernels import step
-from bestk.kernels.jit import direct
+from bestk.compiled.live import Machine
 from bestk.kernels.types import ASKS, PLANS, ROUND, SEEN, State
-from bestk.policies.combinatorial import Stepper
+from bestk.policies.stepper import Stepper
 
 SHARED = ("radii", "table", "evidence")  # parts of a State that depend on nothing told
 
@@ -32,14 +31,13 @@ class Planner:
     def __init__(
         self, stepper: Stepper, rows: dict[int, int], counts_holes: bool, open_arms: Iterable[int]
     ) -> None:
-        self.stepper, self.state, self.spec = stepper, stepper.state, stepper.spec
+        self.stepper, self.machine, self.spec = stepper, stepper.machine, stepper.spec
         self.counts_holes, self._rows = counts_holes, rows
-        self._tell = direct(step.tell, self.state, self.spec, 0, 0.0)
         self._open, self._n_open = [0] * len(rows), 0  # open pulls of every row, and in all
-        self._ahead: State | None = None  # the state that counts, and what does not count yet
+        self._ahead: Machine | None = None  # the state that counts, and what does not count yet
         self._known = 0  # how many observations of the latter are in it
-        self._shadow: State | None = None  # as if every open pull had come back with its mean
-        self._base = self.state  # what the shadow was cast from
+        self._shadow: Machine | None = None  # as if every open pull had come back with its mean
+        self._base = self.machine  # what the shadow was cast from
         for arm in open_arms:
             self.opened(arm)
 
@@ -65,7 +63,7 @@ class Planner:
 
     def tell(self, row: int, reward: float) -> None:
         """One observation that counts."""
-        self._tell(self.state, self.spec, row, self.spec.sign * reward)
+        self.machine.call("tell", row, self.spec.sign * reward)
 
     def recount(self) -> None:
         """What counts has changed."""
@@ -78,19 +76,19 @@ class Planner:
 
         It is the set that was tested: around a Python oracle another call may find another one.
         """
-        if not is_whole(self.state) or self._ask(self.state, 0):
+        if not is_whole(self.machine.state) or self._ask(self.machine, 0):
             return None
         return self.stepper.tested()
 
     def plan(self, late: Collection[Late], rounds: int) -> list[int] | None:
         """The next round; None: stop; empty: wait, for what is told would be enough."""
         rows = []
-        if is_whole(self.state):
-            rows = self._ask(self.state, rounds)
+        if is_whole(self.machine.state):
+            rows = self._ask(self.machine, rounds)
             if not rows:
                 return None
         base = self._everything(late)
-        if not is_whole(base):
+        if not is_whole(base.state):
             return self._least(base)
         if late:
             rows = self._ask(base, rounds)
@@ -102,43 +100,43 @@ class Planner:
 
     def answer(self, late: Collection[Late]) -> list[int]:
         """The present answer: on what counts, else on everything told, else none."""
-        for state in (self.state, self._everything(late)):
-            if is_whole(state):
-                self.stepper.state = state
+        for machine in (self.machine, self._everything(late)):
+            if is_whole(machine.state):
+                self.stepper.machine = machine
                 try:
                     return self.stepper.answer()
                 finally:
-                    self.stepper.state = self.state
+                    self.stepper.machine = self.machine
         return []
 
-    def _ask(self, state: State, rounds: int) -> list[int]:
+    def _ask(self, machine: Machine, rounds: int) -> list[int]:
         """What the policy wants in a state, nothing to stop; its clocks are put back."""
-        clock = state.clock
+        clock = machine.state.clock
         asks, before = clock[ASKS], clock[ROUND]
         clock[ASKS] = rounds
-        self.stepper.state = state
+        self.stepper.machine = machine
         try:
             return self.stepper.ask()
         finally:
-            self.stepper.state = self.state
+            self.stepper.machine = self.machine
             clock[ASKS], clock[ROUND] = asks, before
 
-    def _everything(self, late: Collection[Late]) -> State:
+    def _everything(self, late: Collection[Late]) -> Machine:
         """The state that counts with, on top, what came back before its turn."""
         if not late:
-            return self.state
+            return self.machine
         if self._ahead is None:
-            self._ahead, self._known = _copy(self.state), 0
+            self._ahead, self._known = _copy(self.machine), 0
         for arm, reward in islice(late, self._known, None):
             if reward is not None:
-                self._tell(self._ahead, self.spec, self._rows[arm], self.spec.sign * reward)
+                self._ahead.call("tell", self._rows[arm], self.spec.sign * reward)
             elif self.counts_holes:
-                add_hole(self._ahead, self._rows[arm])
-                step.rebuild(self._ahead, self.spec)
+                add_hole(self._ahead.state, self._rows[arm])
+                self._ahead.call("rebuild")
         self._known = len(late)
         return self._ahead
 
-    def shadow(self, base: State) -> State:
+    def shadow(self, base: Machine) -> Machine:
         """A state as if every open pull had come back with its arm's mean."""
         if self._shadow is None:
             self._base, self._shadow = base, _copy(base)
@@ -147,12 +145,12 @@ class Planner:
                     self._stand_in(self._shadow, row)
         return self._shadow
 
-    def _stand_in(self, shadow: State, row: int) -> None:
-        self._tell(shadow, self.spec, row, float(self._base.means[row]))
+    def _stand_in(self, shadow: Machine, row: int) -> None:
+        shadow.call("tell", row, float(self._base.state.means[row]))
 
-    def _least(self, base: State) -> list[int]:
+    def _least(self, base: Machine) -> list[int]:
         """The arm with the fewest samples, told and open; the first of several."""
-        return [int(np.argmin(base.counts + np.array(self._open)))]
+        return [int(np.argmin(base.state.counts + np.array(self._open)))]
 
 
 def is_whole(state: State) -> bool:
@@ -165,10 +163,10 @@ def add_hole(state: State, row: int) -> None:
     state.levels[row, -1] += 1
 
 
-def _copy(state: State) -> State:
-    fields = state._asdict()
+def _copy(machine: Machine) -> Machine:
+    fields = machine.state._asdict()
     for name in fields.keys() - SHARED:
         fields[name] = fields[name].copy()
     copied = State(**fields)
     copied.clock[PLANS] = 1
-    return copied
+    return machine.copy(copied)

@@ -172,9 +172,9 @@ def _forecast(fold: Fold, problem: Problem, low: FloatArray, high: FloatArray) -
     with np.errstate(divide="ignore", invalid="ignore"):
         if spec.radius == EVIDENCE:
             # log E grows like T d^2 / (2 variance), less about log(T)/2 for the mixture
-            target = -np.where(state.high, spec.log_high, spec.log_low)
+            target = -np.where(state.high, spec.log_lower, spec.log_upper)
             if math.isfinite(spec.log_both):  # both sides together may do with less
-                target *= min(1.0, spec.log_both / (spec.log_high + spec.log_low))
+                target *= min(1.0, spec.log_both / (spec.log_lower + spec.log_upper))
             target += 1.0 + 0.5 * np.log1p(state.counts)
             wanted = 2.0 * _variances(state) * target / distance**2
         else:  # radii shrink like 1/sqrt(T)
@@ -187,12 +187,12 @@ def _forecast(fold: Fold, problem: Problem, low: FloatArray, high: FloatArray) -
 def _variances(state: State) -> FloatArray:
     """Of every arm, as far as it is known: with one more observation at half the range."""
     e, t, means = state.evidence, state.counts, state.means
-    if e.family == NORMAL:
+    if e.kind == NORMAL:
         return np.full(len(t), e.sigma**2)
     least, most = e.levels[0], e.levels[-1]
-    if e.family == BETA:
+    if e.kind == BETA:
         squares = t * (means - least) * (most - means)
-    elif e.family == BETTING:
+    elif e.kind == BETTING:
         squares = (state.levels[:, :-1] * (e.levels - means[:, None]) ** 2).sum(axis=1)
     else:
         squares = state.spread

@@ -19,8 +19,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bestk.kernels.step import FAR
-from bestk.kernels.types import FloatArray, IntArray
+from bestk.kernels.types import FAR, FloatArray, IntArray
 from bestk.rewards import Gaussian, Rewards, SubGaussian
 
 SHARES = np.array([0.25, 0.5, 0.75, 0.9])  # s, mixed over evenly; arbitrary

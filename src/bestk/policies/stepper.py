@@ -1,7 +1,8 @@
-"""Algorithm 3 around a Python oracle: the kernel's pieces, with the oracle called between them.
+"""A policy one observation at a time: ask, tell, answer. Every live study moves by it.
 
-The loop is the kernel's own (`kernels/cpe.py`); here stands only what needs Python: calling the
-oracle, and catching one that contradicts itself.
+Decisions are the kernels'. Here stands what needs Python: Algorithm 3 around a Python oracle, which
+is called between the kernel's pieces (`kernels/cpe.py`) and caught when it contradicts itself, and
+the search for the least slack that is certified.
 """
 
 from __future__ import annotations
@@ -12,10 +13,9 @@ from typing import NoReturn
 
 import numpy as np
 
+from bestk.compiled.live import Machine
 from bestk.decisions import DecisionClass
 from bestk.errors import InputError, OracleError
-from bestk.kernels import cpe, step
-from bestk.kernels.jit import direct
 from bestk.kernels.types import (
     ASKS,
     CPE,
@@ -28,6 +28,7 @@ from bestk.kernels.types import (
     BoolArray,
     FloatArray,
     Spec,
+    State,
 )
 from bestk.policies.configure import Configured
 from bestk.rewards import Rewards
@@ -58,21 +59,25 @@ class Stepper:
         self.decision = decision
         self.rewards = rewards  # the assumption that observations are held to, if any
         self.spec = configured.spec
-        self.state = configured.new_state()
+        self.machine = Machine(self.spec, configured.new_state())
         self.out = np.zeros(max(2, self.spec.n_arms), np.int64)
         self._python = is_python(self.spec)
-        self._ask = direct(step.ask, self.state, self.spec, self.out)
+
+    @property
+    def state(self) -> State:
+        """What the policy knows."""
+        return self.machine.state
 
     def reset(self, run: int) -> None:
         """Forget all observations; `run` numbers the coins."""
-        step.reset(self.state, run)
+        self.machine.reset(run)
 
     def ask(self) -> list[int]:
         """The arms to sample next; empty to stop."""
         if not self._python:
-            n = self._ask(self.state, self.spec, self.out)
+            n = self.machine.call("ask", self.out)
         else:
-            n = self.finish(step.ask_means(self.state, self.spec, self.out))
+            n = self.finish(self.machine.call("ask_means", self.out))
         chosen: list[int] = self.out[:n].tolist()
         return chosen
 
@@ -80,21 +85,21 @@ class Stepper:
         """The rest of an ask that `step.ask_means` began: how many arms are in `out`, 0 to stop."""
         if begun > 0:
             return begun
-        state, spec = self.state, self.spec
+        state = self.state
         asks = int(state.clock[ASKS])
         again = asks & (asks - 1) == 0  # asked twice the same at asks 1, 2, 4, 8, ...
         self._solve_both(again)
-        n = cpe.choose(state, spec, self.out)
+        n: int = self.machine.call("choose", self.out)
         if n < 0:
             self._fail(REVISED, state.other, state.high)
         return n
 
     def _solve_both(self, again: bool) -> None:
         """M and Mt from the oracle; `again`: ask it twice."""
-        state, spec = self.state, self.spec
+        state = self.state
         state.other[:] = state.high  # the last M: known to be feasible
         state.high[:] = self._best(EMPIRICAL, again)
-        if cpe.revise(state, spec):
+        if self.machine.call("revise"):
             self._fail(EMPIRICAL, state.high, state.other)
         state.other[:] = self._best(REVISED, again)
 
@@ -129,7 +134,7 @@ class Stepper:
             )
         if self.rewards is not None:
             reward = self.rewards.read_for_policy(reward)
-        step.tell(self.state, self.spec, arm, self.spec.sign * reward)
+        self.machine.call("tell", arm, self.spec.sign * reward)
 
     def run(self, measure: Callable[[int], float]) -> list[int]:
         """Sample arms with `measure` until the rule stops; the answer, lowest index first."""
@@ -155,30 +160,29 @@ class Stepper:
         The proofs hold for all slacks at once, so it may be read at any time and acted upon. None
         before every arm has been sampled, or for a policy without slack.
         """
-        state, spec = self.state, self.spec
-        if state.clock[SEEN] < spec.n_arms:
+        machine, spec = self.machine, self.spec
+        if self.state.clock[SEEN] < spec.n_arms:
             return None
         if self._python:
-            cpe.means(state, spec)
+            machine.call("means")
             self._solve_both(False)
-            cpe.lead(state, spec)
-        slack = float(step.slack(state, spec))
+            machine.call("lead")
+        slack = float(machine.call("slack"))
         if not math.isfinite(slack):
             return None
         enough = max(0.0, slack)
-        if spec.log_both > -math.inf:
+        if spec.hybrid:
             exchanges = min(spec.k, spec.n_arms - spec.k) if spec.family == EXCHANGE else 1
             for tried in (0.0, spec.epsilon * exchanges):  # exactly, where they will do
-                exact = spec._replace(epsilon=tried / exchanges)
-                if tried < enough and step.is_certified(state, exact):
+                if tried < enough and machine.at(tried / exchanges).call("is_certified"):
                     enough = tried
                     break
             short = 0.0
             while enough - short > 1e-3 * enough:
                 tried = short + (enough - short) / 2.0 if short > 0.0 else enough * 0.5
-                if tried < NEGLIGIBLE * (1.0 + abs(float(state.means.max()))):
+                if tried < NEGLIGIBLE * (1.0 + abs(float(self.state.means.max()))):
                     break
-                if step.is_certified(state, spec._replace(epsilon=tried / exchanges)):
+                if machine.at(tried / exchanges).call("is_certified"):
                     enough = tried
                 else:
                     short = tried
@@ -194,7 +198,7 @@ class Stepper:
     def answer(self) -> list[int]:
         """The current answer, lowest index first."""
         if self._python:
-            cpe.means(self.state, self.spec)
+            self.machine.call("means")
             self.state.high[:] = self._best(EMPIRICAL, False)
-        n = step.recommend(self.state, self.spec, self.out)
+        n = self.machine.call("recommend", self.out)
         return [int(arm) for arm in self.out[:n]]

@@ -1,0 +1,100 @@
+"""A state and the kernels that move it: interpreted at first, compiled where that pays.
+
+Interpreted kernels decide in a tenth of a millisecond to a few, which is less than most pulls take;
+loading compiled ones takes about a second, compiling them half a minute. So a second is spent in
+interpreted kernels before compiled ones are loaded from disk, and a few more before a process in
+the background is asked to compile: whatever comes, little more is paid than the best choice in
+hindsight would have cost (the rule of ski rental; Karlin et al. 1988). Both compute the same
+numbers on the same arrays, so that the move can be made between any two calls.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from bestk.compiled.background import Compilation
+from bestk.compiled.modes import NEVER, NOW, mode
+from bestk.compiled.programs import AROUND, KINDS, LIVE, Axes, Loaded, Program
+from bestk.kernels import step
+from bestk.kernels.types import CPE, NO_ORACLE, Spec, State
+
+LOADING = 1.0  # seconds of interpreted kernels after which compiled ones are loaded, if they exist
+COMPILING = 4.0  # after which a process is asked to compile them
+LOOK = 0.2  # seconds of interpreted kernels between two looks at that process
+
+_known: dict[Program, Kernels] = {}
+
+
+class Kernels:
+    """The kernels of one program in this process."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.interpreted = {kernel.__name__: kernel for kernel in KINDS[program.kind][0]}
+        self.loaded: Loaded | None = None
+        self._spent = 0.0
+        self._next = LOADING
+        self._compilation: Compilation | None = None
+
+    @classmethod
+    def of(cls, kind: str, axes: Axes) -> Kernels:
+        """The one object of this process for a program."""
+        program = Program(kind, axes)
+        found = _known.setdefault(program, cls(program))
+        if found.loaded is None and mode() == NOW:
+            found.loaded = program.acquire()
+        return found
+
+    def spend(self, seconds: float) -> None:
+        """So long was spent in interpreted kernels: see whether others pay by now."""
+        self._spent += seconds
+        if self._spent >= self._next:
+            self._next = self._spent + LOOK
+            if mode() != NEVER:
+                self._consider()
+
+    def _consider(self) -> None:
+        if self.program.is_ready():
+            self.loaded = self.program.acquire()
+        elif self._compilation is None:
+            if self._spent >= COMPILING:
+                self._compilation = Compilation(self.program)
+        elif not self._compilation.is_running():
+            self._next = float("inf")  # it could not be compiled: go on as before
+
+
+class Machine:
+    """One state of a policy."""
+
+    def __init__(self, spec: Spec, state: State, kernels: Kernels | None = None) -> None:
+        self.spec, self.state = spec, state
+        if kernels is None:
+            around = spec.family == CPE and spec.structure == NO_ORACLE
+            kernels = Kernels.of(AROUND if around else LIVE, Axes.of(spec, state))
+        self.kernels = kernels
+        self._lean: tuple[Any, Any] | None = None
+
+    def copy(self, state: State) -> Machine:
+        """The same policy in another state."""
+        return Machine(self.spec, state, self.kernels)
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        """Let a kernel act on the state."""
+        loaded = self.kernels.loaded
+        if loaded is None:
+            started = time.perf_counter()
+            found = self.kernels.interpreted[name](self.state, self.spec, *arguments)
+            self.kernels.spend(time.perf_counter() - started)
+            return found
+        if self._lean is None:
+            self._lean = loaded.lean(self.state), loaded.lean(self.spec)
+        return loaded.code[name](*self._lean, *map(loaded.lean, arguments))
+
+    def at(self, epsilon: float) -> Machine:
+        """The same state with another slack."""
+        return Machine(self.spec._replace(epsilon=epsilon), self.state, self.kernels)
+
+    def reset(self, run: int) -> None:
+        """Forget all observations; `run` numbers the coins."""
+        step.reset(self.state, self.spec, run)
