@@ -61,6 +61,12 @@ def seconds_waited() -> float:
     return _waited
 
 
+def wait(seconds: float) -> None:
+    """Note that so long was spent on getting machine code."""
+    global _waited  # noqa: PLW0603 - the process has one clock
+    _waited += seconds
+
+
 class Axes(NamedTuple):
     """What is fixed in a program."""
 
@@ -135,7 +141,6 @@ class Program:
 
     def acquire(self) -> Loaded:
         """The program in this process, compiled first if need be; a terminal is told so."""
-        global _waited  # noqa: PLW0603 - the process has one clock
         with _lock:
             if self not in _loaded:
                 started = time.perf_counter()
@@ -143,7 +148,7 @@ class Program:
                     self._announce()
                     self.compile()
                 _loaded[self] = self.load()
-                _waited += time.perf_counter() - started
+                wait(time.perf_counter() - started)
             return _loaded[self]
 
     def _announce(self) -> None:

@@ -38,10 +38,10 @@ class Outcome(NamedTuple):
         counts, flags = np.zeros((2, runs), np.int64), np.zeros((2, runs), np.bool_)
         return cls(counts[0], counts[1], flags[0], flags[1])
 
-    def clear(self, place: int) -> None:
-        """Forget a run that was not played to its end."""
+    def clear(self) -> None:
+        """Forget all runs."""
         for row in self:
-            row[place] = 0
+            row[:] = 0
 
     @classmethod
     def joined(cls, blocks: Sequence[Outcome]) -> Outcome:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 
 from bestk.compiled.modes import NEVER, mode
+from bestk.compiled.programs import wait
 from bestk.compiled.rent import RENT, loaded_at_once
 from bestk.kernels.types import IntArray
 from bestk.policies.stepper import is_python
@@ -29,24 +31,24 @@ def play_here(batch: Batch, jobs: int, progress: Progress) -> Outcome:
     """Play a batch in this process.
 
     Without compiled kernels on disk it begins interpreted, which is all that a small simulation
-    needs; what is left after a while is compiled, and spread over threads.
+    needs; a larger one is compiled after a while, and spread over threads from its first run.
     """
     if is_python(batch.configured.spec):
         for run in batch.runs:  # threads gain nothing, and a user's oracle need not be safe in them
             progress(batch.play(range(run, run + 1), None))
         return batch.outcome
-    rest, loaded = batch.runs, loaded_at_once(batch.program)
-    if loaded is None:
-        rest = _play_interpreted(batch, progress)
-    if rest:
-        code = loaded or batch.program.acquire()
-        blocks = _blocks(rest, jobs)
-        play_in_threads(lambda part: batch.play(part, code), blocks, jobs, batch.cancel, progress)
+    loaded = loaded_at_once(batch.program)
+    if loaded is None and _is_played_interpreted(batch):
+        progress(len(batch.runs))
+        return batch.outcome
+    code, blocks = loaded or batch.program.acquire(), _blocks(batch.runs, jobs)
+    play_in_threads(lambda part: batch.play(part, code), blocks, jobs, batch.cancel, progress)
     return batch.outcome
 
 
-def _play_interpreted(batch: Batch, progress: Progress) -> range:
-    """Play runs for a while; those that are left."""
+def _is_played_interpreted(batch: Batch) -> bool:
+    """Play all runs, or none: False if that took too long and must be done again."""
+    started = time.perf_counter()
     alarm = threading.Timer(RENT, batch.cancel.__setitem__, (0, 1))
     alarm.daemon = True
     if mode() != NEVER:
@@ -55,13 +57,13 @@ def _play_interpreted(batch: Batch, progress: Progress) -> range:
         for run in batch.runs:
             batch.play(range(run, run + 1), None)
             if batch.cancel[0]:
-                batch.outcome.clear(run - batch.runs.start)
-                return batch.runs[run - batch.runs.start :]
-            progress(1)
+                batch.outcome.clear()
+                wait(time.perf_counter() - started)
+                return False
     finally:
         alarm.cancel()
         batch.cancel[0] = 0
-    return range(0)
+    return True
 
 
 def play_in_threads(
