@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import expit, rel_entr
 
-from bestk import bernoulli_bound
 from bestk.errors import InputError
-from bestk.hardness import Difficulty, difficulty, kl_of_error, t_star
+from bestk.hardness import Difficulty, bernoulli, difficulty, kl_of_error, t_star
 from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings, SubGaussian
 
 COIN = Bernoulli()
@@ -263,8 +262,8 @@ def test_t_star_is_certified_where_both_arms_of_a_pair_are_full_at_once(seed, mi
 def test_the_certificates_hold_whatever_the_walk_did(seed, size, monkeypatch):
     rng = np.random.default_rng(seed)
     means = np.sort(rng.random(12))[::-1]
-    truth = bernoulli_bound.solve(means[:5], means[5:])
-    walk = bernoulli_bound._walk
+    truth = bernoulli.solve(means[:5], means[5:])
+    walk = bernoulli._walk
 
     def stumble(case, i, j, start):
         path, excess = walk(case, i, j, start)
@@ -273,8 +272,8 @@ def test_the_certificates_hold_whatever_the_walk_did(seed, size, monkeypatch):
         inside = [(i, j, min(x, 0.999 * case.gap), *others) for i, j, x, *others in wrong]
         return inside, excess if size < 1.0 else bool(rng.random() < 0.5)
 
-    monkeypatch.setattr(bernoulli_bound, "_walk", stumble)
-    found = bernoulli_bound.solve(means[:5], means[5:])
+    monkeypatch.setattr(bernoulli, "_walk", stumble)
+    found = bernoulli.solve(means[:5], means[5:])
     assert found.low <= truth.high * (1.0 + 1e-12)
     assert found.high >= truth.low * (1.0 - 1e-12)
     for (n_i, i), (n_j, j) in itertools.product(
@@ -288,13 +287,13 @@ def test_the_certificates_hold_whatever_the_walk_did(seed, size, monkeypatch):
 def test_the_envelope_is_the_smallest_everywhere(seed):
     rng = np.random.default_rng(seed)
     top, rest = 0.4 + 0.6 * rng.random(50), 0.4 - 0.4 * rng.random(50)
-    sides = bernoulli_bound._side(top, top.min(), 1), bernoulli_bound._side(rest, rest.max(), 0)
+    sides = bernoulli._side(top, top.min(), 1), bernoulli._side(rest, rest.max(), 0)
     gap = top.min() - rest.max()
-    case = bernoulli_bound.Case(*sides, rest.max(), 1.0 - top.min(), gap)
+    case = bernoulli.Case(*sides, rest.max(), 1.0 - top.min(), gap)
     for side, d in zip(sides, (case.to_top, case.to_rest), strict=True):
         means, far = np.array(side.mean), np.array(side.far)
         y = (means - 0.4) ** 2 * np.exp(0.01 * rng.standard_normal(50))
-        kept, cut = bernoulli_bound._envelope(d, far, y, gap)
+        kept, cut = bernoulli._envelope(d, far, y, gap)
         assert len(kept) == len(cut) + 1 > 1
         at = np.concatenate((rng.uniform(-12.0, 12.0, 500), cut))
         all_of_them = kl(means[:, None], rest.max() + gap * expit(at)) / y[:, None]
@@ -314,10 +313,10 @@ def test_the_increment_solves_its_equation_or_reaches_the_end(sign):
         e = most * share
         lift = math.log1p(e / c) - math.log1p(-e / (1.0 - c))
         slope = rng.exponential() + (lift if sign < 0.0 else 0.0)  # of two roots the smaller one
-        goal = slope * e + sign * bernoulli_bound._kl(e, c, 1.0 - c)
-        found = bernoulli_bound._increment(slope, goal, sign, c, 1.0 - c, most)
+        goal = slope * e + sign * bernoulli._kl(e, c, 1.0 - c)
+        found = bernoulli._increment(slope, goal, sign, c, 1.0 - c, most)
         assert found == pytest.approx(e, rel=1e-7)
-        assert bernoulli_bound._increment(slope, goal, sign, c, 1.0 - c, 0.9 * e) == 0.9 * e
+        assert bernoulli._increment(slope, goal, sign, c, 1.0 - c, 0.9 * e) == 0.9 * e
 
 
 @pytest.mark.parametrize("x", [1e-300, 1e-17, 1e-9, 1e-4, 0.00999, 0.0101, 0.3, 1.0])
@@ -330,9 +329,9 @@ def test_the_divergence_is_exact_however_close_to_c_to_0_and_to_1(x, c):
             above = (1 - p) * mpmath.log((1 - p) / (1 - q)) if p < 1 else mpmath.mpf(0)
             wanted = float(below + above)
         for found in (
-            bernoulli_bound._kl(step, c, 1.0 - c),
-            bernoulli_bound._kl(-step, 1.0 - c, c),
-            float(bernoulli_bound.kl(np.array(step), np.array(c), np.array(1.0 - c))),
+            bernoulli._kl(step, c, 1.0 - c),
+            bernoulli._kl(-step, 1.0 - c, c),
+            float(bernoulli.kl(np.array(step), np.array(c), np.array(1.0 - c))),
         ):
             assert found == pytest.approx(wanted, rel=1e-13, abs=1e-307)
 

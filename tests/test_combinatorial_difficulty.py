@@ -1,4 +1,4 @@
-"""Claims about `bestk.combinatorial`, each against an enumeration of all feasible sets."""
+"""Claims about `bestk.hardness.combinatorial`, each against an enumeration of all feasible sets."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from bestk import rivals
-from bestk.combinatorial import CombinatorialDifficulty, combinatorial_difficulty
-from bestk.cutting_planes import restricted
+from bestk.bounds.lil import c_eps, lil_radius
 from bestk.decisions import (
     BinaryProgram,
     BipartiteMatching,
@@ -26,8 +24,9 @@ from bestk.decisions import (
     TopK,
 )
 from bestk.errors import InputError, OracleError
-from bestk.hardness import difficulty, first_time, kl_of_error
-from bestk.lil import c_eps, lil_radius
+from bestk.hardness import difficulty, first_time, kl_of_error, separation
+from bestk.hardness.combinatorial import CombinatorialDifficulty, combinatorial_difficulty
+from bestk.hardness.cutting_planes import restricted
 
 GRID = [("a", "b"), ("b", "c"), ("d", "e"), ("e", "f"), ("a", "d"), ("b", "e"), ("c", "f")]
 LAYERED = [
@@ -262,7 +261,7 @@ def test_a_binding_set_below_the_hull_of_the_others_is_found(monkeypatch):
     found = combinatorial_difficulty(decision, means)
     assert_certified(found)
     assert found.t_star == pytest.approx(combinatorial_difficulty(tree_of_four, means).t_star)
-    monkeypatch.setattr(rivals, "_split", lambda *_: -1)
+    monkeypatch.setattr(separation, "_split", lambda *_: -1)
     blind = combinatorial_difficulty(decision, means)
     assert blind.t_star < 0.998 * found.t_star < found.t_star < blind.t_star_high
 
@@ -311,15 +310,15 @@ def test_the_search_is_exact_for_every_y():
         decision, rows = explicit(rng)
         means = rng.normal(size=decision.n_arms)
         arms, gaps = competitors(rows, means)
-        seen = rivals.Rivals(decision.best, means)
+        seen = separation.Rivals(decision.best, means)
         _, per_arm = naive_gaps(rows, means)
         y = np.where(np.isfinite(per_arm), rng.exponential(size=means.size) ** 2, 0.0)
         worst = np.max(arms @ y / (gaps / gaps.min()) ** 2)
         for share in (0.5, 1.0 - 1e-9, 1.001, 3.0):
-            bound, violated = rivals.separate(seen, per_arm, y / worst * share, 10**9)
+            bound, violated = separation.separate(seen, per_arm, y / worst * share, 10**9)
             assert bound >= share * (1 - 1e-9)
             assert bool(violated) == (share > 1.0)
-            assert violated or bound <= rivals.LIMIT
+            assert violated or bound <= separation.LIMIT
             assert all((row == arms).all(axis=1).any() for row in violated)
 
 
@@ -332,7 +331,7 @@ def test_the_worst_place_below_lines_is_that_of_a_fine_grid():
         lines = [(float(np.max(points[:, 1] - q * points[:, 0])), float(q)) for q in slopes]
         grid = points[0, 0] + np.concatenate((np.linspace(0, 3, 20_001), np.linspace(3, 60, 5_001)))
         values = np.min([p + q * grid for p, q in lines], axis=0) / grid**2
-        worst, at = rivals._worst_place(float(points[0, 0]), lines)
+        worst, at = separation._worst_place(float(points[0, 0]), lines)
         assert worst >= values.max() * (1 - 1e-12)
         assert min(p + q * at for p, q in lines) / at**2 == pytest.approx(worst)
 

@@ -1,4 +1,4 @@
-"""Claims about `bestk.hardness` and `bestk.lil`, each against an independent computation."""
+"""Claims about `bestk.hardness` and `bestk.bounds.lil`, each against an independent computation."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from bestk import lowerbound
+from bestk.bounds.lil import c_eps, lil_radius
 from bestk.errors import InputError
-from bestk.hardness import Difficulty, difficulty, kl_of_error, t_star
+from bestk.hardness import Difficulty, difficulty, gaussian, kl_of_error, t_star
 from bestk.kernels import bounds
-from bestk.lil import c_eps, lil_radius
 
 
 def exponential(n: int, k: int, alpha: float) -> np.ndarray:
@@ -106,7 +105,7 @@ def clusters(rng: np.random.Generator, groups: int) -> tuple[np.ndarray, np.ndar
 
 @pytest.mark.parametrize("seed", range(20))
 def test_t_star_agrees_with_a_general_solver_where_the_active_pairs_split_into_parts(seed):
-    # Of these 20 instances the bisection of `lowerbound` has to go on after a tie in 16.
+    # Of these 20 instances the bisection of `gaussian` has to go on after a tie in 16.
     rng = np.random.default_rng(seed)
     (top, p), (rest, q) = clusters(rng, 3), clusters(rng, 4)
     means = np.concatenate((np.repeat(top, p.astype(int)), np.repeat(-rest, q.astype(int))))
@@ -145,14 +144,12 @@ def test_the_certificate_looks_at_every_pair_whatever_the_block(monkeypatch):
     rng = np.random.default_rng(5)
     far_top, far_rest, y_top, y_rest = rng.random(7), rng.random(5), rng.random(7), rng.random(5)
     for block in (1, 10, 1000):
-        monkeypatch.setattr(lowerbound, "BLOCK", block)
+        monkeypatch.setattr(gaussian, "BLOCK", block)
         for i, j in itertools.product(range(7), range(5)):
             spike_top, spike_rest = y_top.copy(), y_rest.copy()
             spike_top[i] += 9.0
             spike_rest[j] += 9.0
-            assert lowerbound._worst_pair(
-                far_top, far_rest, spike_top, spike_rest
-            ) == pytest.approx(
+            assert gaussian._worst_pair(far_top, far_rest, spike_top, spike_rest) == pytest.approx(
                 max(
                     (spike_top[a] + spike_rest[b]) / (1.0 + far_top[a] + far_rest[b]) ** 2
                     for a, b in itertools.product(range(7), range(5))

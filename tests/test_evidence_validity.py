@@ -14,13 +14,13 @@ from functools import cache
 import numpy as np
 import pytest
 
+from bestk.bounds.levels import hybrid_weights
 from bestk.confidence import policy_evidence
 from bestk.decisions import TopK
 from bestk.kernels import evidence as ev
 from bestk.kernels import step
 from bestk.policies import configure
 from bestk.policies.combinatorial import Stepper
-from bestk.policies.levels import hybrid_weights
 from bestk.rewards import Bernoulli, Ratings
 from lockstep import load
 

@@ -4,12 +4,12 @@ import mpmath as mp
 import numpy as np
 import pytest
 
+from bestk.bounds import levels as lv
+from bestk.bounds.lil import c_eps
 from bestk.decisions import TopK
 from bestk.errors import InputError
 from bestk.kernels import bounds, evidence, step
-from bestk.lil import c_eps
 from bestk.policies import CATALOGUE, configure
-from bestk.policies import levels as lv
 from bestk.rewards import Gaussian
 
 mp.mp.dps = 50

@@ -9,8 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bestk.combinatorial import CombinatorialDifficulty as CombinatorialDifficulty
-    from bestk.combinatorial import combinatorial_difficulty as combinatorial_difficulty
     from bestk.confidence import ConfidenceSequence as ConfidenceSequence
     from bestk.confidence import confidence_sequence as confidence_sequence
     from bestk.decisions import BinaryProgram as BinaryProgram
@@ -24,7 +22,9 @@ if TYPE_CHECKING:
     from bestk.errors import BestkError as BestkError
     from bestk.errors import InputError as InputError
     from bestk.errors import OracleError as OracleError
+    from bestk.hardness import CombinatorialDifficulty as CombinatorialDifficulty
     from bestk.hardness import Difficulty as Difficulty
+    from bestk.hardness import combinatorial_difficulty as combinatorial_difficulty
     from bestk.hardness import difficulty as difficulty
     from bestk.policies import CATALOGUE as CATALOGUE
     from bestk.problem import Problem as Problem
@@ -56,8 +56,8 @@ _HOMES = {
     "PartitionMatroid": "decisions",
     "Path": "decisions",
     "SpanningTree": "decisions",
-    "CombinatorialDifficulty": "combinatorial",
-    "combinatorial_difficulty": "combinatorial",
+    "CombinatorialDifficulty": "hardness",
+    "combinatorial_difficulty": "hardness",
     "structured": "simulation",
     "OracleError": "errors",
     "Bounded": "rewards",

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bestk.combinatorial import combinatorial_difficulty
-from bestk.hardness import kl_of_error
+from bestk.hardness import combinatorial_difficulty, kl_of_error
 from bestk.kernels.types import BoolArray, FloatArray, IntArray
 from bestk.problem import Problem
 from bestk.rewards import Bernoulli

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 
+from bestk.bounds.lil import c_eps
 from bestk.errors import InputError
-from bestk.lil import c_eps
 
 FAITHFUL_EPS = 0.01  # within 1% of the best eps for N from 10 to 10^4, by search
 HEURISTIC_EPS = 0.0  # Section 5: "we set the parameters to eps = 0 and delta = nu"

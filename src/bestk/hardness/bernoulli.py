@@ -1,4 +1,4 @@
-"""T* for Bernoulli means: the staircase of `bestk.lowerbound`, with kl in place of squares.
+"""T* for Bernoulli means: the staircase of `gaussian`, with kl in place of squares.
 
 With d the divergence of Bernoulli means and n_i = 1/y_i the sample counts,
 
@@ -17,7 +17,7 @@ Plan. The multipliers l_ij >= 0 fill every arm: sum_j l_ij d(mu_i, c_ij) = 1 for
 for all j. Along the staircase: as much as both arms have room for, then the next arm instead of the
 full one. A larger first c gives a larger c, more room in i and less in j at every shared cell, and
 a staircase that stays on the right: room on top at the end is monotone, bisect. Ties, where both
-arms are full at once, are those of `bestk.lowerbound`.
+arms are full at once, are those of `gaussian`.
 
 Step. From one cell to the next one y stays, and c moves up by e. Let o, w and v be the distances
 from c of the old arm, the new one and the one that stays, and near and far the nearer and the
@@ -38,8 +38,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from scipy.special import expit, xlog1py
 
+from bestk.hardness.gaussian import Solution
 from bestk.kernels.types import FloatArray, IntArray
-from bestk.lowerbound import Solution
 
 AGREE = 1e-7  # two walks agree on a cell while their y differ by less, relatively; T* is flat there
 SMALL = 0.01  # where the series of h takes over: both are good to 4e-14

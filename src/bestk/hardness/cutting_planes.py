@@ -6,7 +6,7 @@ good as OPT is g^2 / y(D) away (Cauchy-Schwarz), and T* samples put all of them 
 
     T* = min sum 1/y_i   over y > 0 with   y(D) <= g^2   for every feasible S other than OPT.
 
-The problem is solved for some of the sets; those its solution breaks are added (`bestk.rivals`
+The problem is solved for some of the sets; those its solution breaks are added (`separation`
 finds them), until there are none.
 
 Lower end. For any sets and any l >= 0 on them, with l_i the total of l over the D that hold arm i,
@@ -25,8 +25,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bestk.hardness.separation import Rivals, exchanges, separate, separate_exchanges
 from bestk.kernels.types import BoolArray, FloatArray
-from bestk.rivals import Rivals, exchanges, separate, separate_exchanges
 
 NEWTON = 200  # steps of the interior point method; about 20 are needed
 CLOSE = 1e-10  # the relative distance of primal and dual at which it ends

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bestk import cutting_planes
 from bestk.arguments import array, count, portion
+from bestk.bounds.levels import UNIFORM, faithful_delta
 from bestk.decisions import DecisionClass, PartitionMatroid, SpanningTree, TopK
 from bestk.decisions.base import require_decision
 from bestk.errors import InputError, OracleError
-from bestk.hardness import first_time, kl_of_error
+from bestk.hardness import cutting_planes
+from bestk.hardness.best_k import first_time, kl_of_error
+from bestk.hardness.separation import Rivals
 from bestk.kernels.types import BoolArray, FloatArray
-from bestk.lil import c_eps
 from bestk.rewards import Gaussian
-from bestk.rivals import Rivals
 
 MATROIDS = (TopK, PartitionMatroid, SpanningTree)
 
@@ -74,8 +74,8 @@ def combinatorial_difficulty(
     U on both sides, which Lemma 2.1, one-sided, gives with probability 1 - 2 delta.
 
     `max_calls` caps the calls of the oracle that T* may take: beyond it `t_star` and `t_star_high`
-    are as true as ever, but may be far apart. See `bestk.cutting_planes` and
-    `bestk.rivals` for the method.
+    are as true as ever, but may be far apart. See `cutting_planes` and
+    `separation` in this package for the method.
     """
     require_decision(decision)
     mu = _checked(decision, means)
@@ -94,7 +94,7 @@ def combinatorial_difficulty(
         )  # fmt: skip
     found = cutting_planes.solve(rivals, gaps, sets, isinstance(decision, MATROIDS), max_calls)
     scale = 2.0 * unit * unit
-    faithful = (delta * mu.size**eps / c_eps(eps)) ** (1.0 / (1.0 + eps))
+    faithful = faithful_delta(UNIFORM, delta, mu.size, eps)
     tau = first_time(gaps / (3.0 * decision.width), faithful / mu.size, sigma, eps)
     return CombinatorialDifficulty(
         optimum=rivals.optimum,

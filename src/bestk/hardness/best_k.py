@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bestk import bernoulli_bound, lowerbound
 from bestk.arguments import array, integer, portion, real, shown
+from bestk.bounds.levels import SPLIT, faithful_delta
+from bestk.bounds.lil import lil_radius
 from bestk.errors import InputError
+from bestk.hardness import bernoulli, gaussian
 from bestk.kernels.types import BoolArray, FloatArray
-from bestk.lil import c_eps, lil_radius
 from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings, Rewards
 
 SIGMA = 0.5  # the paper's experiments: variance 1/4 (Section 5)
@@ -73,7 +74,8 @@ def difficulty(
     low, high, shares = _t_star(mu, k, rewards)
     if math.isinf(high):
         return Difficulty(gaps, math.inf, high, low, shares, math.inf, math.inf)
-    tau = first_time(gaps / 8.0, delta / c_eps(eps) / (2 * mu.size), sigma, eps)
+    faithful = faithful_delta(SPLIT, delta, mu.size, eps)
+    tau = first_time(gaps / 8.0, faithful / (2 * mu.size), sigma, eps)
     with np.errstate(over="ignore"):
         h = float((gaps**-2.0).sum())
     return Difficulty(
@@ -97,7 +99,7 @@ def t_star(
         (mu_i - mu_j)^2 / (2 sigma^2 (1/w_i + 1/w_j))       for Gaussian rewards of common sigma,
         min over c of w_i kl(mu_i, c) + w_j kl(mu_j, c)     for Bernoulli rewards.
 
-    See `bestk.lowerbound` and `bestk.bernoulli_bound` for the methods.
+    See `gaussian` and `bernoulli` in this package for the methods.
     """
     rewards = _assumed(sigma, rewards)
     _, high, shares = _t_star(*_checked(means, k, rewards), rewards)
@@ -159,7 +161,7 @@ def _t_star(mu: FloatArray, k: int, rewards: Rewards) -> tuple[float, float, Flo
     order = np.argsort(-mu, kind="stable")
     top, rest = mu[order[:k]], mu[order[k:]]
     if isinstance(rewards, Bernoulli):
-        found = bernoulli_bound.solve(top, rest)
+        found = bernoulli.solve(top, rest)
     else:
         found = _gaussian(top, rest, rewards.sigma)
     counts = np.empty(mu.size)
@@ -167,13 +169,13 @@ def _t_star(mu: FloatArray, k: int, rewards: Rewards) -> tuple[float, float, Flo
     return found.low, found.high, counts / counts.sum()
 
 
-def _gaussian(top: FloatArray, rest: FloatArray, sigma: float) -> lowerbound.Solution:
+def _gaussian(top: FloatArray, rest: FloatArray, sigma: float) -> gaussian.Solution:
     """The solution in samples; infinite, counts equal, if the two sides touch."""
     with np.errstate(over="ignore"):  # an infinite gap needs no samples
         gap = float(top[-1] - rest[0])
     unit = sigma / gap if gap > 0.0 else math.inf
     if math.isinf(unit * unit):
-        return lowerbound.Solution(math.inf, math.inf, np.ones(top.size), np.ones(rest.size))
-    found = lowerbound.solve((top - top[-1]) / gap, (rest[0] - rest) / gap)
+        return gaussian.Solution(math.inf, math.inf, np.ones(top.size), np.ones(rest.size))
+    found = gaussian.solve((top - top[-1]) / gap, (rest[0] - rest) / gap)
     scale = 2.0 * unit * unit
     return found._replace(low=scale * found.low, high=scale * found.high)
