@@ -13,7 +13,7 @@ from bestk.storage.events import Event
 from bestk.study import Study
 from bestk.study.certificate import _certificate
 from bestk.study.specification import Specification
-from bestk.study.verification import verify
+from bestk.verification import verify
 
 MEANS = [0.1, 0.85, 0.4, 0.2, 0.9, 0.15]
 REWARDS = {

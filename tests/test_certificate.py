@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 import damage
+from bestk.errors import NothingToCertifyError
 from bestk.storage import SQLiteStorage
 from bestk.storage import events as ev
 from bestk.study import Study
-from bestk.study.certificate import NothingToCertifyError, make_certificate
-from bestk.study.verification import verify
-from bestk.study.verification.schema import WARNINGS
+from bestk.study.certificate import make_certificate
+from bestk.verification import verify
+from bestk.verification.schema import WARNINGS
 from certified import (
     BY_EVIDENCE,
     CASES,

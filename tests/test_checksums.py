@@ -16,7 +16,7 @@ from bestk.errors import StorageError
 from bestk.storage import Event, SQLiteStorage, checksums, schema
 from bestk.storage import events as ev
 from bestk.storage.doctor import Examination
-from bestk.study.opening import observations, open_storage, open_study
+from bestk.study.reading import observations, open_storage, open_study
 from damage import python, snapshot, sql, write, write_and_die, write_old
 
 ODD = ["", "a", "é", "\0", "a\0b", "\U0001f600", "x" * 300]

@@ -8,8 +8,8 @@ import pytest
 import bestk
 from bestk.policies import CATALOGUE
 from bestk.problem import Problem
-from bestk.study.verification import classes
-from bestk.study.verification.claims import POLICIES, read_claim
+from bestk.verification import classes
+from bestk.verification.claims import POLICIES, read_claim
 
 # Every setting of every policy, with values that some policy allows and values that none does.
 SETTINGS = {

@@ -7,12 +7,12 @@ import threading
 
 import pytest
 
+from bestk.commands.output import NoReward, json_number, last_number
+from bestk.commands.process import kill_running, run_command
+from bestk.commands.pull import CommandPull
+from bestk.commands.template import Template
 from bestk.errors import ArmFailedError, InputError
 from bestk.study import identify
-from bestk.study.command_pull import CommandPull
-from bestk.study.commands import kill_running, run_command
-from bestk.study.printed import NoReward, json_number, last_number
-from bestk.study.template import Template
 
 LONG = 1000  # seconds that nobody waits for
 NASTY = [
@@ -151,7 +151,7 @@ def test_no_command_outlives_the_program(fifo):
     path, end = fifo
     script = f"exec 9>{path}; echo up >&9; sleep {LONG} & wait"
     program = (
-        "import threading; from bestk.study.commands import run_command\n"
+        "import threading; from bestk.commands.process import run_command\n"
         f"run = lambda: run_command({script!r}, shell=True)\n"
         "threading.Thread(target=run, daemon=True).start()\n"
         f"open({str(path)!r} + '.go').read()\n"

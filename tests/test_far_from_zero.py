@@ -12,11 +12,11 @@ from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study import Study
 from bestk.study.certificate import make_certificate
-from bestk.study.verification import verify
-from bestk.study.verification.claims import read_claim
-from bestk.study.verification.classes import Explicit, Program, TopK
-from bestk.study.verification.history import History
-from bestk.study.verification.statistics import Statistics
+from bestk.verification import verify
+from bestk.verification.claims import read_claim
+from bestk.verification.classes import Explicit, Program, TopK
+from bestk.verification.history import History
+from bestk.verification.statistics import Statistics
 from certified import failed, forge
 
 MEANS = dict(zip("abcdef", [0.1, 0.85, 0.4, 0.2, 0.9, 0.15], strict=True))

@@ -14,7 +14,7 @@ import pytest
 import bestk
 from bestk.errors import InputError
 from bestk.study.certificate import make_certificate
-from bestk.study.verification import read_certificate, verify
+from bestk.verification import read_certificate, verify
 from certified import begin, copied, drive
 from forging import Excuses, forged, forged_log
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bestk.study.verification import verify
+from bestk.verification import verify
 from certified import failed
 
 STORED = json.loads((Path(__file__).parent / "data" / "certificates-0.1.json").read_text())

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bestk.paper import claims, extra, verdicts
+from bestk.paper import claims, further_claims, verdicts
 from bestk.paper import statistics as st
 from bestk.paper.panels import PANELS, choose
 from bestk.paper.results import Row
@@ -122,8 +122,8 @@ def test_claims_of_panels_that_were_not_run_are_left_out():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("test", extra.EXTRA, ids=lambda test: test.__name__)
+@pytest.mark.parametrize("test", further_claims.FURTHER, ids=lambda test: test.__name__)
 def test_claims_with_runs_of_their_own_have_a_number_inside_their_interval(test):
-    claim = test(extra.Lab(runs=4, jobs=2))
+    claim = test(further_claims.Lab(runs=4, jobs=2))
     assert claim.ci[0] <= claim.statistic <= claim.ci[1]
     assert claim.detail

@@ -16,7 +16,7 @@ from bestk.problem import Problem
 from bestk.study import Study
 from bestk.study.certificate import make_certificate
 from bestk.study.tally import Tally
-from bestk.study.verification import verify
+from bestk.verification import verify
 
 OLD = Path(__file__).parent / "data" / "v01"  # files that version 0.1 wrote
 RESULTS = json.loads((OLD / "results.json").read_text())

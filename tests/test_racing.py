@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from bestk.commands.race import Race, default_cap
 from bestk.errors import ArmFailedError, InputError
 from bestk.rewards import Gaussian
 from bestk.study import Study
-from bestk.study.racing import Race, default_cap
 
 FAST, SLOW, SLEEPING = "true", "sleep 0.1", "sleep 60"
 EXAMPLE = Path(__file__).parents[1] / "examples" / "sorting_programs" / "race.sh"

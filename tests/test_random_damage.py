@@ -16,7 +16,7 @@ import damage
 from bestk.errors import BestkError
 from bestk.storage import SQLiteStorage
 from bestk.storage.doctor import Examination
-from bestk.study.opening import choose, observations, open_storage, open_study
+from bestk.study.reading import choose, observations, open_storage, open_study
 
 NAMES = ("s", "t")
 PAGE = damage.PAGE

@@ -18,7 +18,7 @@ from bestk.storage import Event, SQLiteStorage, files, wal
 from bestk.storage import events as ev
 from bestk.storage.doctor import Examination
 from bestk.study import Study
-from bestk.study.opening import open_study
+from bestk.study.reading import open_study
 from damage import powerless, python, snapshot, sql, write, write_and_die
 
 TESTS = str(Path(__file__).parent)

@@ -9,8 +9,8 @@ import pytest
 
 from bestk.errors import InputError
 from bestk.study.certificate import make_certificate
-from bestk.study.verification import read_certificate, verify
-from bestk.study.verification.schema import FORMATS, WARNINGS, Each, Maybe, Value
+from bestk.verification import read_certificate, verify
+from bestk.verification.schema import FORMATS, WARNINGS, Each, Maybe, Value
 from certified import begin, copied, drive, edit, failed, sha_of
 
 CASE = ("e-lucb", "bounded", None, {"independent": False}, True)

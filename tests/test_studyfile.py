@@ -8,8 +8,8 @@ import pytest
 
 import bestk
 from bestk.cli.init import EXAMPLE
+from bestk.commands.study_file import KEYS, read_study_file
 from bestk.errors import InputError
-from bestk.study.studyfile import KEYS, read_study_file
 
 DOCS = Path(__file__).parents[1] / "docs" / "study-file.md"
 SMALL = """

@@ -18,12 +18,12 @@ from bestk.storage.events import Event
 from bestk.study import Study
 from bestk.study.fold import Fold
 from bestk.study.intervals import intervals
-from bestk.study.verification import classes
-from bestk.study.verification.claims import read_claim
-from bestk.study.verification.coins import coins
-from bestk.study.verification.history import History
-from bestk.study.verification.rules import Present, judge
-from bestk.study.verification.statistics import Statistics
+from bestk.verification import classes
+from bestk.verification.claims import read_claim
+from bestk.verification.coins import coins
+from bestk.verification.history import History
+from bestk.verification.rules import Present, judge
+from bestk.verification.statistics import Statistics
 
 FAMILIES = {
     "gaussian": (bestk.Gaussian(2.0), lambda dice: dice.gauss(dice.random(), 2.0)),

@@ -20,7 +20,7 @@ def list_(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
 ) -> None:
     """List the studies in a file: arms, samples, state, last activity."""
-    from bestk.study.opening import open_storage
+    from bestk.study.reading import open_storage
 
     announce_compilation()
     storage = open_storage(file)
@@ -38,7 +38,7 @@ def list_(
 def _listed(storage: SQLiteStorage, name: str) -> Listed:
     from bestk.report.study_tables import Listed
     from bestk.study import Study
-    from bestk.study.opening import reading
+    from bestk.study.reading import reading
 
     at = storage.last_activity(name)
     try:

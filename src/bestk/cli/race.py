@@ -15,8 +15,8 @@ from bestk.report.cells import text_cell
 from bestk.report.output import check_output, replacing
 
 if TYPE_CHECKING:
+    from bestk.commands.race import Race
     from bestk.study import Runner
-    from bestk.study.racing import Race
 
 
 def race(
@@ -65,9 +65,9 @@ def race(
 
     Example: bestk race 'grep -c x big.txt' 'awk /x/ big.txt'
     """
-    from bestk.study.commands import heed_signals
-    from bestk.study.opening import reading
-    from bestk.study.racing import Race
+    from bestk.commands.process import heed_signals
+    from bestk.commands.race import Race
+    from bestk.study.reading import reading
 
     if export is not None:
         check_output(export, storage)

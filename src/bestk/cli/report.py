@@ -30,7 +30,7 @@ def report(
     One HTML file that needs nothing else. Example: bestk report prompts.db -o prompts.html
     """
     from bestk.report import study_page
-    from bestk.study.opening import reading
+    from bestk.study.reading import reading
 
     announce_compilation()
     with reading(file):

@@ -43,7 +43,7 @@ def reproduce(
     figure1, figure2 and cpe (.png and .svg) where asked for, claims.json and report.html. An
     interrupted run resumes where it stopped: run it again.
     """
-    from bestk.paper import claims, cpe, extra, run
+    from bestk.paper import claims, cpe, further_claims, run
     from bestk.paper.panels import FULL_ARMS, QUICK_ARMS, choose
     from bestk.paper.results import ResultsFile
     from bestk.report import figures, tables
@@ -87,9 +87,9 @@ def reproduce(
             raise
         tested = []
         if panels is None:
-            with progress("testing claims", len(extra.EXTRA)) as advance:
-                for test in extra.EXTRA:
-                    tested.append(test(extra.Lab(runs, who.jobs, who.executor)))
+            with progress("testing claims", len(further_claims.FURTHER)) as advance:
+                for test in further_claims.FURTHER:
+                    tested.append(test(further_claims.Lab(runs, who.jobs, who.executor)))
                     advance(1, "testing claims")
     rows = {point.key: file.rows[point.key] for point in wanted}
     cpe_rows = [file.rows[point.key] for point in combinatorial]

@@ -27,7 +27,7 @@ def status(
     The file is only read; a study that is running may be looked at.
     """
     from bestk.report import study_tables
-    from bestk.study.opening import open_study, reading
+    from bestk.study.reading import open_study, reading
 
     announce_compilation()
     with reading(file):

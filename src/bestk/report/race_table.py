@@ -9,10 +9,10 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from bestk.commands.race import RaceResult
 from bestk.report.live import View
 from bestk.report.standings import COLOURS
 from bestk.report.text import printable
-from bestk.study.racing import RaceResult
 from bestk.study.result import ArmResult, Result
 
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))

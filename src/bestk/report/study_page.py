@@ -20,7 +20,7 @@ from bestk.report.study_style import STYLE
 from bestk.report.study_view import ALL, View, finalists, order
 from bestk.report.text import moment
 from bestk.storage import SQLiteStorage
-from bestk.study.opening import open_study
+from bestk.study.reading import open_study
 from bestk.study.trajectory import Trajectory, replay
 
 ROWS = 2000  # of the table of all arms

@@ -22,7 +22,7 @@ from bestk.problem import Problem
 from bestk.rewards import Gaussian, Rewards
 from bestk.simulation.engine import as_instance, simulate, whole
 from bestk.simulation.instances import Instance
-from bestk.simulation.limits import best_k_limit
+from bestk.simulation.lower_bound import best_k_limit
 from bestk.simulation.records import SimulationResult
 
 POLICIES = ("e-lucb", "lil-rand-lucb", "uniform")  # ours, the paper's, what people do without

@@ -14,10 +14,13 @@ from contextlib import ExitStack, suppress
 from tempfile import TemporaryFile
 from typing import IO, NamedTuple
 
+from bestk.commands.output import plain
 from bestk.errors import InputError
 
 READ = 1 << 24  # bytes: of a longer output the end is read
 NOT_FOUND, NOT_RUNNABLE = 127, 126  # the codes of the shell
+
+LAST_WORDS = 200  # characters of the line that a failed command ends with
 
 PATIENCE = 5.0  # seconds for killed processes to go
 
@@ -35,6 +38,26 @@ class Finished(NamedTuple):
     errors: str
     seconds: float  # wall time from before the start to the end of the process
     timed_out: bool
+
+
+def how_it_failed(done: Finished, limit: float | None = None) -> str:
+    """How a command ended that did not end well, and the last line of what it said of it.
+
+    That is of its complaint, or else of its output. `limit` is the one that a late one exceeded.
+    """
+    if done.timed_out and limit is not None:
+        how = f"no end within {limit:g} seconds"
+    elif done.code >= 0:
+        how = f"exit code {done.code}"
+    else:
+        try:
+            how = f"ended by {signal.Signals(-done.code).name}"
+        except ValueError:  # real-time signals have no names
+            how = f"ended by signal {-done.code}"
+    for text in (done.errors, done.output):
+        if lines := text.strip().splitlines():
+            return f"{how}: {plain(lines[-1]).strip()[-LAST_WORDS:]}"
+    return how
 
 
 def split(command: str | Sequence[str]) -> list[str]:

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bestk.study.verification import schema
-from bestk.study.verification.claims import ROUNDS, Claim
-from bestk.study.verification.classes import Decision
-from bestk.study.verification.history import History
-from bestk.study.verification.report import Report, some
-from bestk.study.verification.rules import Present, Verdict, is_best, judge
-from bestk.study.verification.statistics import Statistics
-from bestk.study.verification.tolerance import EXACT, INVERTED, LEVEL, WIDENED, agrees
+from bestk.verification import schema
+from bestk.verification.claims import ROUNDS, Claim
+from bestk.verification.classes import Decision
+from bestk.verification.history import History
+from bestk.verification.report import Report, some
+from bestk.verification.rules import Present, Verdict, is_best, judge
+from bestk.verification.statistics import Statistics
+from bestk.verification.tolerance import EXACT, INVERTED, LEVEL, WIDENED, agrees
 
 Certificate = Mapping[str, Any]
 

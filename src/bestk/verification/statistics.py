@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bestk.study.verification.claims import EVIDENCE, LIL, ROUNDS, Claim, limits_of
-from bestk.study.verification.coins import coins
-from bestk.study.verification.evidence import Beta, Bets, Evidence, Normal
-from bestk.study.verification.history import History
+from bestk.verification.claims import EVIDENCE, LIL, ROUNDS, Claim, limits_of
+from bestk.verification.coins import coins
+from bestk.verification.evidence import Beta, Bets, Evidence, Normal
+from bestk.verification.history import History
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from bestk.study.verification.classes import Decision
+from bestk.verification.classes import Decision
 
 # How the answer is compared with the others.
 PAIR = "pair"  # its weakest arm with the strongest arm outside

@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from bestk.errors import InputError
-from bestk.study.verification import comparison, log
-from bestk.study.verification.claims import read_claim
-from bestk.study.verification.classes import Decision, read_decision
-from bestk.study.verification.history import History
-from bestk.study.verification.log import LogFile, Row, line
-from bestk.study.verification.reading import check_shape, strict_json
-from bestk.study.verification.report import Report
-from bestk.study.verification.schema import SPECIFICATIONS, same
-from bestk.study.verification.statistics import Statistics
+from bestk.verification import comparison, log
+from bestk.verification.claims import read_claim
+from bestk.verification.classes import Decision, read_decision
+from bestk.verification.history import History
+from bestk.verification.log import LogFile, Row, line
+from bestk.verification.reading import check_shape, strict_json
+from bestk.verification.report import Report
+from bestk.verification.schema import SPECIFICATIONS, same
+from bestk.verification.statistics import Statistics
 
 # What following a log that was tampered with may run into.
 NONSENSE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)

@@ -5,8 +5,8 @@ or the storage: formulas and stopping rules are restated from docs/theory.md, do
 docs/e-lucb.md (an import-linter contract holds it). docs/certificate.md says what is proved.
 """
 
-from bestk.study.verification.check import verify
-from bestk.study.verification.reading import read_certificate
-from bestk.study.verification.report import Check, Report
+from bestk.verification.check import verify
+from bestk.verification.reading import read_certificate
+from bestk.verification.report import Check, Report
 
 __all__ = ["Check", "Report", "read_certificate", "verify"]

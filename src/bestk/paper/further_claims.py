@@ -174,7 +174,7 @@ def slightly(lab: Lab) -> Claim:
     return below("9", text, comparisons, SLIGHTLY)
 
 
-EXTRA: tuple[Callable[[Lab], Claim], ...] = (
+FURTHER: tuple[Callable[[Lab], Claim], ...] = (
     coincide,
     ten_times,
     least_sampled,

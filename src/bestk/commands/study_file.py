@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from bestk.arguments import shown
+from bestk.commands.pull import CommandPull
+from bestk.commands.template import Template
 from bestk.decisions import TopK
 from bestk.errors import InputError, UnknownName
 from bestk.problem import Problem
 from bestk.rewards import make_rewards
 from bestk.storage import SQLiteStorage
-from bestk.study.command_pull import CommandPull
 from bestk.study.study import Study
-from bestk.study.template import Template
 
 Test = Callable[[object], bool]
 

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bestk.study.verification import log
-from bestk.study.verification.log import Row
-from bestk.study.verification.reading import strict_json
+from bestk.verification import log
+from bestk.verification.log import Row
+from bestk.verification.reading import strict_json
 
 LOSSES = {log.FORGOTTEN: "forgotten", log.EXPIRED: "expired", log.FAILED: "failed"}
 

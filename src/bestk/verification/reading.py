@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from bestk.errors import InputError
-from bestk.study.verification import schema
+from bestk.verification import schema
 
 
 def strict_json(text: str) -> Any:

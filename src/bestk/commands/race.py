@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from bestk.arguments import duration, flag, integer, shown
+from bestk.commands.process import Finished, how_it_failed, kill_running, run_command, split
 from bestk.decisions import TopK
 from bestk.errors import ArmFailedError, InputError
 from bestk.problem import Problem
 from bestk.rewards import Bounded
 from bestk.storage import MemoryStorage, SQLiteStorage, Storage
 from bestk.storage import events as ev
-from bestk.study.commands import Finished, kill_running, run_command, split
 from bestk.study.result import Result
 from bestk.study.runner import Runner
 from bestk.study.study import Study
@@ -160,7 +160,7 @@ class Race:
                 if done.timed_out or done.code == 0:
                     fastest[command] = min(fastest[command], done.seconds)
                 else:
-                    self.failed[command] = why(done)
+                    self.failed[command] = how_it_failed(done)
                     del fastest[command]
         if len(fastest) <= self.k:
             reasons = "; ".join(f"{command!r}: {text}" for command, text in self.failed.items())
@@ -209,7 +209,7 @@ class Race:
             if done.code != 0:
                 raise ArmFailedError(
                     f"{command!r} failed in a counted run, after {self.study.samples} that went"
-                    f" well: {why(done)}; the race has ended, a failed run is not a time"
+                    f" well: {how_it_failed(done)}; the race has ended, a failed run is not a time"
                 )
         except ArmFailedError as error:
             self._trouble = error
@@ -221,7 +221,9 @@ class Race:
         if self.prepare is not None:
             ready = run_command(self.prepare, shell=self.shell)
             if ready.code != 0:
-                raise ArmFailedError(f"what prepares the run of {command!r} failed: {why(ready)}")
+                raise ArmFailedError(
+                    f"what prepares the run of {command!r} failed: {how_it_failed(ready)}"
+                )
         return run_command(self.commands[command], shell=self.shell, timeout=limit)
 
     # --- reading ----------------------------------------------------------------------------------
@@ -252,10 +254,3 @@ def _distinct(
             )
         known.add(parsed[text])
     return parsed
-
-
-def why(done: Finished) -> str:
-    """How a command failed, with the last line of its complaint."""
-    text = f"exit code {done.code}" if done.code > 0 else f"killed by signal {-done.code}"
-    complaint = done.errors.strip().splitlines()
-    return f"{text}: {complaint[-1]}" if complaint else text

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bestk.study.verification.claims import EXCHANGE, LEAD, PAIR, REGRET, Claim
-from bestk.study.verification.classes import Decision
-from bestk.study.verification.evidence import Evidence
-from bestk.study.verification.tolerance import EXACT, LAST, last_places
+from bestk.verification.claims import EXCHANGE, LEAD, PAIR, REGRET, Claim
+from bestk.verification.classes import Decision
+from bestk.verification.evidence import Evidence
+from bestk.verification.tolerance import EXACT, LAST, last_places
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from bestk.commands.process import split
 from bestk.errors import InputError
-from bestk.study.commands import split
 
 LABEL = "BESTK_ARM"  # the environment variable with the arm's name
 VARIABLE = "BESTK_VALUE_"  # and, for the shell, those with the placeholders' values
