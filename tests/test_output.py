@@ -7,7 +7,7 @@ import stat
 import pytest
 
 from bestk.errors import InputError
-from bestk.report.output import check_output, replacing, write_text
+from bestk.output import check_output, replacing, write_text
 from bestk.study import Study
 from command import bestk, call
 

@@ -9,7 +9,7 @@ import pytest
 
 import bestk
 from bestk.kernels import rng
-from bestk.report import plan_figure
+from bestk.report.figures import plan as plan_figure
 from bestk.simulation import planning, replay
 
 MEANS = [0.3, 0.9, 0.6, 0.0, 0.7]  # of the best 2, arms 4 and 2 are at the boundary

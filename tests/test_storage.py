@@ -733,7 +733,7 @@ def test_an_answer_to_no_question_is_damage(tmp_path):
 def test_the_doctor_overwrites_nothing_and_leaves_no_half_file(tmp_path):
     path = write(tmp_path / "study.db", 20)
     with Examination(path) as found:
-        with pytest.raises(InputError, match="there already"):
+        with pytest.raises(InputError, match="already exists"):
             found.recover(path)
         with pytest.raises(StorageError, match="only read"):
             found.append("s", [])

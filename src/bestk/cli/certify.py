@@ -12,7 +12,7 @@ import typer
 from bestk.cli.console import note, say
 from bestk.cli.status import File, Name
 from bestk.errors import NothingToCertifyError
-from bestk.report.output import check_output, write_text
+from bestk.output import check_output, write_text
 
 NOT_CERTIFIED = 3
 

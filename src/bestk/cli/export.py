@@ -20,8 +20,8 @@ import typer
 from bestk.cli.console import announce_compilation
 from bestk.cli.status import File, Name
 from bestk.errors import InputError
+from bestk.output import check_output, replacing
 from bestk.report.cells import label_cell, text_cell
-from bestk.report.output import check_output, replacing
 from bestk.report.text import moment
 
 if TYPE_CHECKING:

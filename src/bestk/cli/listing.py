@@ -11,7 +11,7 @@ from bestk.cli.status import File
 from bestk.errors import BestkError
 
 if TYPE_CHECKING:
-    from bestk.report.study_tables import Listed
+    from bestk.report.terminal.study import Listed
     from bestk.storage import SQLiteStorage
 
 
@@ -30,13 +30,13 @@ def list_(
 
         show_json([{**each._asdict(), "last_activity": iso(each.last_activity)} for each in found])
         return
-    from bestk.report import study_tables
+    from bestk.report.terminal.study import listing
 
-    show(study_tables.listing(found))
+    show(listing(found))
 
 
 def _listed(storage: SQLiteStorage, name: str) -> Listed:
-    from bestk.report.study_tables import Listed
+    from bestk.report.terminal.study import Listed
     from bestk.study import Study
     from bestk.study.reading import reading
 

@@ -29,10 +29,10 @@ def report(
 
     One HTML file that needs nothing else. Example: bestk report prompts.db -o prompts.html
     """
-    from bestk.report import study_page
+    from bestk.report.page.study import write
     from bestk.study.reading import reading
 
     announce_compilation()
     with reading(file):
-        written = study_page.write(file, output, study)
+        written = write(file, output, study)
     say(str(written))

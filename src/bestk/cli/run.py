@@ -29,8 +29,8 @@ def run(
 
     from bestk.commands.process import heed_signals, kill_running
     from bestk.commands.study_file import read_study_file
-    from bestk.report.live import watch
-    from bestk.report.standings import Standings, conclusion
+    from bestk.report.terminal.live import watch
+    from bestk.report.terminal.standings import Standings, conclusion
     from bestk.study import Runner
     from bestk.study.reading import reading
 

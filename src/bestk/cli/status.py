@@ -26,7 +26,7 @@ def status(
 
     The file is only read; a study that is running may be looked at.
     """
-    from bestk.report import study_tables
+    from bestk.report.terminal.study import arms, summary
     from bestk.study.reading import open_study, reading
 
     announce_compilation()
@@ -36,6 +36,6 @@ def status(
         if json:
             show_json(result.to_dict())
             return
-        tables = study_tables.summary(opened, result), study_tables.arms(opened, result)
+        tables = summary(opened, result), arms(opened, result)
     for table in tables:
         show(table)

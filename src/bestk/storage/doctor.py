@@ -12,7 +12,8 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import NoReturn
 
-from bestk.errors import InputError, StorageError
+from bestk.errors import StorageError
+from bestk.output import check_new
 from bestk.storage import files, schema, wal
 from bestk.storage.events import Event
 from bestk.storage.mend import put_in_order
@@ -136,8 +137,7 @@ class Examination:
     def recover(self, out: str | os.PathLike[str]) -> None:
         """Write all that counts to a new file."""
         target = Path(out)
-        if target.exists() or target.is_symlink():
-            raise InputError(f"{out} was refused: it is there already, and would be overwritten")
+        check_new(target)
         try:
             storage = SQLiteStorage(target)
             for found in self.studies:

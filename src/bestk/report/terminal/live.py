@@ -12,7 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from bestk.report.standings import Standings, counts
+from bestk.report.terminal.standings import Standings, counts
 from bestk.report.text import printable
 from bestk.study.result import Result
 from bestk.study.runner import Runner

@@ -8,9 +8,9 @@ from html import escape
 import numpy as np
 
 from bestk.decisions import TopK
-from bestk.report import study_charts as charts
-from bestk.report import study_words as words
-from bestk.report.study_view import View
+from bestk.report import words
+from bestk.report.page import charts
+from bestk.report.page.view import View
 
 
 def escaped(label: Hashable) -> str:

@@ -6,56 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bestk.errors import InputError
 from bestk.hardness import kl_of_error, t_star
 from bestk.paper.panels import NU, OURS, PANELS, SIGMA, Panel
 from bestk.paper.results import Row, Rows
 from bestk.policies import CATALOGUE
-from bestk.report.output import replacing
+from bestk.report.figures.drawing import LIMIT, STYLES, Z95, load_matplotlib, save_as
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-# One colour and marker a policy, everywhere (Okabe and Ito's palette, safe for colour blindness).
-STYLES: dict[str, tuple[str, str]] = {
-    "lil-rand-lucb": ("#d55e00", "o"),
-    "lucb++": ("#0072b2", "s"),
-    "lil-lucb": ("#009e73", "D"),
-    "lil-clucb": ("#cc79a7", "^"),
-    "lucb": ("#e69f00", "v"),
-    "lil-ucb": ("#56b4e9", "P"),
-    "clucb": ("#000000", "s"),
-    "e-lucb": ("#000000", "*"),
-    "e-clucb": ("#d55e00", "*"),
-    "uniform": ("#888888", "h"),
-    "ugape": ("#999933", "<"),
-}
-LIMIT = "#555555"
-Z95 = 1.959964  # two-sided 95%
-
-
-def load_matplotlib() -> Any:
-    """pyplot without a screen, or a message that says how to get it."""
-    try:
-        import matplotlib
-    except ImportError:
-        raise InputError(
-            "figures need matplotlib, which is not installed: pip install 'bestk[plot]'"
-        ) from None
-    matplotlib.use("Agg")
-    matplotlib.rcParams.update(
-        {
-            "font.size": 9,
-            "axes.titlesize": 10,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "svg.hashsalt": "bestk",  # the same results give the same file
-        }
-    )
-    from matplotlib import pyplot
-
-    return pyplot
 
 
 def lower_bound(panel: Panel, arms: int) -> float:
@@ -152,24 +111,6 @@ def draw(figure: int, rows: Rows) -> Figure | None:
     )
     drawing.tight_layout(rect=(0, 0.55 / drawing.get_figheight(), 1, 0.995))
     return drawing  # type: ignore[no-any-return]  # pyplot is loaded when first needed
-
-
-def save_figure(drawing: Figure, path: Path) -> None:
-    """Write a figure in the format that the file's name ends in, PNG or SVG."""
-    with replacing(path) as draft:
-        if path.suffix.lower() == ".svg":
-            drawing.savefig(draft, format="svg", metadata={"Date": None})
-        else:
-            drawing.savefig(draft, format="png", dpi=150)
-
-
-def save_as(drawing: Figure, stem: Path) -> list[Path]:
-    """Write a figure as PNG and SVG."""
-    written = [stem.with_suffix(f".{kind}") for kind in ("png", "svg")]
-    for path in written:
-        save_figure(drawing, path)
-    load_matplotlib().close(drawing)
-    return written
 
 
 def save(rows: Rows, folder: Path) -> list[Path]:

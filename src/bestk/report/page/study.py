@@ -12,12 +12,12 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from bestk.report import study_words as words
-from bestk.report.document import document
-from bestk.report.output import check_output, write_text
-from bestk.report.study_sections import effort, escaped, intervals, shrinking
-from bestk.report.study_style import STYLE
-from bestk.report.study_view import ALL, View, finalists, order
+from bestk.output import check_output, write_text
+from bestk.report import words
+from bestk.report.page.document import document
+from bestk.report.page.sections import effort, escaped, intervals, shrinking
+from bestk.report.page.style import STYLE
+from bestk.report.page.view import ALL, View, finalists, order
 from bestk.report.text import moment
 from bestk.storage import SQLiteStorage
 from bestk.study.reading import open_study

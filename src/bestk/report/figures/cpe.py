@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bestk.paper import cpe
 from bestk.paper.results import Row
-from bestk.report.figures import STYLES, Z95, load_matplotlib, save_as
+from bestk.report.figures.drawing import STYLES, Z95, load_matplotlib, save_as
 
 LINES = {"faithful": "-", "heuristic": ":", None: "-"}
 

@@ -1,7 +1,8 @@
 """Output files: whole or not at all, and never over what they are made from.
 
 A file is written beside the one it replaces and then put in its place, so that a full disk or a
-crash leaves the older one as it was. Every command that writes a file writes it here.
+crash leaves the older one as it was. What may be written where is decided here and only here; a
+study's own file, which SQLite writes, is made by `storage`.
 """
 
 from __future__ import annotations
@@ -33,9 +34,19 @@ def check_output(output: Path, study: Path | None = None) -> None:
         raise refusal(output, error) from error
 
 
+def check_new(output: Path) -> None:
+    """Refuse a file that is there: it would be overwritten."""
+    if output.exists() or output.is_symlink():
+        raise _existing(output)
+
+
 def refusal(path: Path, error: OSError) -> InputError:
     """Why the system does not take a file, in words."""
     return InputError(f"cannot write {path}: {error.strerror or error}")
+
+
+def _existing(output: Path) -> InputError:
+    return InputError(f"{output} was refused: the file already exists")
 
 
 def _is_of(output: Path, study: Path) -> bool:
@@ -84,3 +95,29 @@ def write_text(output: Path, text: str) -> None:
     """A text in UTF-8; what UTF-8 cannot hold is escaped."""
     with replacing(output) as draft:
         draft.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
+
+
+def write_new(output: Path, text: str) -> None:
+    """A text in a file that is not there yet; what goes wrong leaves no file behind."""
+    check_output(output)
+    check_new(output)
+    try:
+        with output.open("x", encoding="utf-8") as file:
+            try:
+                file.write(text)
+                file.flush()
+            except OSError:
+                output.unlink()
+                raise
+    except FileExistsError:  # made at this moment
+        raise _existing(output) from None
+    except OSError as error:
+        raise refusal(output, error) from error
+
+
+def make_folder(folder: Path) -> None:
+    """A folder for several files, with those above it; one that is there is taken."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {folder}: {error.strerror}") from error

@@ -6,8 +6,8 @@ import math
 from collections.abc import Hashable, Sequence
 
 from bestk.decisions import TopK
-from bestk.report import study_charts as charts
-from bestk.report import study_words as words
+from bestk.report import words
+from bestk.report.page import charts
 from bestk.study import ArmResult, Result, Study
 from bestk.study.trajectory import Trajectory
 

@@ -8,8 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from bestk.decisions import TopK
-from bestk.report import standings, study_words
-from bestk.report.standings import COLOURS
+from bestk.report import words
+from bestk.report.terminal import standings
+from bestk.report.terminal.standings import COLOURS
 from bestk.report.text import moment, printable
 from bestk.study import Result, Study
 from bestk.study.result import ArmResult, interval, number
@@ -35,10 +36,10 @@ def summary(study: Study, result: Result) -> Table:
     table.add_column()
     table.add_column(overflow="fold")
     rows = [
-        ("wanted", f"{study_words.headline(specification, len(result.arms))}"),
+        ("wanted", f"{words.headline(specification, len(result.arms))}"),
         ("", f"error <= {problem.delta:g}, slack {problem.epsilon:g}"),
-        ("rewards", study_words.rewards(problem.rewards)),
-        ("policy", study_words.policy(specification)),
+        ("rewards", words.rewards(problem.rewards)),
+        ("policy", words.policy(specification)),
         ("pulls", _pulls(study, result)),
         ("answer" if result.certified else "answer so far", _answer(result)),
         *(("", line) for line in standings.conclusion(result)[1:]),

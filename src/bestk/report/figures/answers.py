@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from bestk.kernels.types import FloatArray, IntArray
-from bestk.report.figures import load_matplotlib
+from bestk.report.figures.drawing import load_matplotlib
 
 CHOSEN, OTHER = "#d55e00", "#9aa5b1"
 WIDEST, THINNEST = 9.0, 0.6  # points; with many edges the widest is INK / edges

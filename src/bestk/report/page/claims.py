@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+from bestk.output import write_text
 from bestk.paper.verdicts import Claim
-from bestk.report.document import document
-from bestk.report.output import write_text
+from bestk.report.page.document import document
 
 
 def _row(claim: Claim) -> str:

@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from bestk.commands.race import RaceResult
-from bestk.report.live import View
-from bestk.report.standings import COLOURS
+from bestk.report.terminal.live import View
+from bestk.report.terminal.standings import COLOURS
 from bestk.report.text import printable
 from bestk.study.result import ArmResult, Result
 
