@@ -57,7 +57,7 @@ def main():
         Path(f"{file}{suffix}").unlink(missing_ok=True)
 
     rng = random.Random(1)
-    # streets are two-way, so there are circles: the class knows that times are not negative
+    # streets are two-way, so there are cycles: the class knows that times are not negative
     routes = bestk.Path(streets, "A0", "E3", directed=False)
     study = bestk.Study(
         "route",

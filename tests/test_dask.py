@@ -22,9 +22,9 @@ from bestk.errors import ArmFailedError
 from bestk.paper import further_claims
 from bestk.storage import SQLiteStorage
 from bestk.storage import events as ev
-from command import bestk as command
-from command import good, interrupt, start
-from pulls import WORTH, DrawOrDie, draw, draw_later
+from helpers.command import bestk as command
+from helpers.command import good, interrupt, start
+from helpers.pulls import WORTH, DrawOrDie, draw, draw_later
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "dask_cluster.py"
 

@@ -1,4 +1,4 @@
-"""Confidence sequences: an interval for a mean that may be watched after every reward.
+"""Anytime-valid confidence sequences: an interval for a mean that holds after every reward at once.
 
 Also the one place that turns a reward assumption into its evidence (`evidence_for`).
 """

@@ -9,7 +9,7 @@ import pytest
 
 import bestk as library
 from bestk.study import Study
-from command import bestk, good
+from helpers.command import bestk, good
 
 
 def run(path, name="prompts", **settings):

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-import damage
 from bestk.cli.export import iso
 from bestk.decisions.labels import freeze
 from bestk.report.cells import read_label_cell
@@ -20,7 +19,8 @@ from bestk.report.terminal import study as study_tables
 from bestk.storage import Event, SQLiteStorage
 from bestk.storage import events as ev
 from bestk.study import Study
-from command import BESTK, bestk, call, good
+from helpers import damage
+from helpers.command import BESTK, bestk, call, good
 
 ODD = [
     "a,b",

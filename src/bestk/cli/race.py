@@ -96,7 +96,10 @@ def _announce(found: Race) -> None:
     """The cap, before the first counted run."""
     from bestk.report.terminal.race import duration
 
-    print(f"cap {duration(found.cap)}: longer runs are cut and count as the cap", flush=True)
+    print(
+        f"cap {duration(found.cap)}: a run that reaches it is killed and scored as the cap",
+        flush=True,
+    )
 
 
 def _finish(found: Race, budget: int | None, storage: Path | None, json: bool) -> int:

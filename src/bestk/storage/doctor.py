@@ -1,6 +1,7 @@
 """What can still be read of a file, damaged or not; the file itself is never changed.
 
-Events count up to the first loss of their study, for those after it may depend on what is missing.
+Only events before the first damage to their study are recovered: later ones may depend on what is
+missing.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ BATCH = 10_000  # events copied at a time
 
 
 class Examination:
-    """A file as far as it can be read; a `Storage` of the events before every study's first loss.
+    """A file as far as it can be read; a `Storage` of each study's events before its first damage.
 
     `state` is one of healthy, damaged, newer (of a later bestk), other (a database, not ours), text
     (no database at all) and empty; `findings` say what is wrong, `notes` what else was seen. Close
@@ -129,7 +130,7 @@ class Examination:
         )
 
     def read(self, study: str, start: int = 0) -> Iterator[Event]:
-        """The events of a study from number `start` on, up to its first loss."""
+        """The events of a study from number `start` on, up to its first damage."""
         for found in self.studies:
             if found.name == study and self._connection is not None:
                 yield from _events(self._connection, found, start)

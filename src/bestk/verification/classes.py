@@ -105,7 +105,7 @@ class Tree(Decision):
         self.rank = len({node for edge in edges for node in edge}) - 1
 
     def _forest(self, order: Any) -> Bools:
-        """Edges in that order, without those that close a circle."""
+        """Edges in that order, without those that close a cycle."""
         part = {node: node for edge in self.edges for node in edge}
         chosen = np.zeros(self.n_arms, np.bool_)
         for i in order:
@@ -116,7 +116,7 @@ class Tree(Decision):
         return chosen
 
     def contains(self, chosen: Bools) -> bool:
-        """Whether the edges are as many as a tree has and close no circle."""
+        """Whether the edges are as many as a tree has and close no cycle."""
         edges = np.flatnonzero(chosen)
         return len(edges) == self.rank and int(self._forest(edges).sum()) == self.rank
 
@@ -193,7 +193,7 @@ class Path(Decision):
         return bool(node == self.target)
 
     def best(self, weights: Floats) -> Bools:
-        """Relaxation until nothing improves (Bellman); no circle gains anything."""
+        """Relaxation until nothing improves (Bellman); no cycle gains anything."""
         value: dict[Hashable, float] = {self.source: 0.0}
         last: dict[Hashable, tuple[int, Hashable]] = {}
         steps = list(self._steps())
