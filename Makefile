@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-COMPILE = $(BIN)/python tests/warm_up.py # all kernels: two minutes, and a second once that is done
+COMPILE = $(BIN)/python tests/helpers/warm_up.py # all kernels: two minutes, and a second once that is done
 
 .PHONY: setup demo figures test check bench tables clean
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import bestk
-from bestk.report.graphs import draw_graph
+from bestk.report.figures.answers import draw_graph
 
 SITES, SIGMA = 10, 0.2
 rng = np.random.default_rng(3)

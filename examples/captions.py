@@ -22,8 +22,9 @@ from rich.console import Console, Group
 from rich.live import Live
 
 import bestk
-from bestk.report import study_page, study_words
-from bestk.report.standings import Standings
+from bestk.report import words
+from bestk.report.page.study import write
+from bestk.report.terminal.standings import Standings
 
 DATA = Path(__file__).parent / "data" / "captions_c559.csv"
 COLUMNS, WORTH = ("unfunny", "somewhat_funny", "funny"), (0.0, 0.5, 1.0)
@@ -97,9 +98,9 @@ def main():
         arm = arms[caption]
         print(f"{rank}. {caption}")
         print(f"   {arm.mean:.3f}, between {arm.low:.3f} and {arm.high:.3f}; {arm.pulls:,} ratings")
-    print(*study_words.certificate(study.specification, result))
+    print(*words.certificate(study.specification, result))
     print(f"{result.samples:,} ratings, all in {file}; the report is in", end=" ")
-    print(study_page.write(file, given.folder / "captions.html"))
+    print(write(file, given.folder / "captions.html"))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import bestk
-from bestk.report.graphs import draw_graph
+from bestk.report.figures.answers import draw_graph
 
 ROWS, COLUMNS, SIGMA = 4, 5, 0.5  # minutes
 CARS, LOST, HALF = 6, 0.05, 700  # at once; the share of lost drives; when the program "crashes"
@@ -57,7 +57,7 @@ def main():
         Path(f"{file}{suffix}").unlink(missing_ok=True)
 
     rng = random.Random(1)
-    # streets are two-way, so there are circles: the class knows that times are not negative
+    # streets are two-way, so there are cycles: the class knows that times are not negative
     routes = bestk.Path(streets, "A0", "E3", directed=False)
     study = bestk.Study(
         "route",

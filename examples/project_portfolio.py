@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import bestk
-from bestk.report.graphs import draw_bars
+from bestk.report.figures.answers import draw_bars
 
 SIGMA = 0.3
 rng = np.random.default_rng(5)

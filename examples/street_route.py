@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import bestk
-from bestk.report.graphs import draw_graph
+from bestk.report.figures.answers import draw_graph
 
 ROWS, COLUMNS, SIGMA = 4, 5, 0.5  # minutes
 rng = np.random.default_rng(4)
@@ -24,7 +24,7 @@ streets = [
 ]
 minutes = rng.uniform(1.0, 4.0, len(streets))  # the truth, which the policy does not see
 
-# streets are two-way, so there are circles: the class knows that times are not negative
+# streets are two-way, so there are cycles: the class knows that times are not negative
 routes = bestk.Path(streets, "A0", "E3", directed=False)
 problem = bestk.Problem(routes, bestk.SubGaussian(SIGMA), delta=0.05, epsilon=0.5, maximize=False)
 stepper = problem.stepper(seed=1)

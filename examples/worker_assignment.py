@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import bestk
-from bestk.report.graphs import draw_graph
+from bestk.report.figures.answers import draw_graph
 
 N, SIGMA = 8, 0.25
 rng = np.random.default_rng(8)

@@ -19,12 +19,12 @@ from distributed import Client, LocalCluster
 
 import bestk
 from bestk.errors import ArmFailedError
-from bestk.paper import extra
+from bestk.paper import further_claims
 from bestk.storage import SQLiteStorage
 from bestk.storage import events as ev
-from command import bestk as command
-from command import good, interrupt, start
-from pulls import WORTH, DrawOrDie, draw, draw_later
+from helpers.command import bestk as command
+from helpers.command import good, interrupt, start
+from helpers.pulls import WORTH, DrawOrDie, draw, draw_later
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "dask_cluster.py"
 
@@ -181,8 +181,8 @@ def test_a_worker_killed_in_a_simulation_changes_nothing(client):
 
 
 def test_claims_beyond_the_plots_run_on_the_cluster_too(client):
-    here = extra.coincide(extra.Lab(2, 2))
-    assert extra.coincide(extra.Lab(2, 2, client.get_executor())) == here
+    here = further_claims.coincide(further_claims.Lab(2, 2))
+    assert further_claims.coincide(further_claims.Lab(2, 2, client.get_executor())) == here
 
 
 # --- the command line -----------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bestk.storage import SQLiteStorage
-from bestk.study.opening import open_study
+from bestk.study.reading import open_study
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parent / "examples"

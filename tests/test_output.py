@@ -7,9 +7,9 @@ import stat
 import pytest
 
 from bestk.errors import InputError
-from bestk.report.output import check_output, replacing, write_text
+from bestk.output import check_output, replacing, write_text
 from bestk.study import Study
-from command import bestk, call
+from helpers.command import bestk, call
 
 LIMIT = 40_000  # bytes that a file may grow to: SQLite's shared memory fits in, the outputs do not
 

@@ -9,8 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bestk.combinatorial import CombinatorialDifficulty as CombinatorialDifficulty
-    from bestk.combinatorial import combinatorial_difficulty as combinatorial_difficulty
     from bestk.confidence import ConfidenceSequence as ConfidenceSequence
     from bestk.confidence import confidence_sequence as confidence_sequence
     from bestk.decisions import BinaryProgram as BinaryProgram
@@ -21,10 +19,20 @@ if TYPE_CHECKING:
     from bestk.decisions import Path as Path
     from bestk.decisions import SpanningTree as SpanningTree
     from bestk.decisions import TopK as TopK
+    from bestk.errors import ArmFailedError as ArmFailedError
     from bestk.errors import BestkError as BestkError
+    from bestk.errors import ExecutorError as ExecutorError
     from bestk.errors import InputError as InputError
+    from bestk.errors import NothingToCertifyError as NothingToCertifyError
     from bestk.errors import OracleError as OracleError
+    from bestk.errors import PullError as PullError
+    from bestk.errors import ResultsFileError as ResultsFileError
+    from bestk.errors import StorageError as StorageError
+    from bestk.errors import TiedMeansWarning as TiedMeansWarning
+    from bestk.errors import UnknownName as UnknownName
+    from bestk.hardness import CombinatorialDifficulty as CombinatorialDifficulty
     from bestk.hardness import Difficulty as Difficulty
+    from bestk.hardness import combinatorial_difficulty as combinatorial_difficulty
     from bestk.hardness import difficulty as difficulty
     from bestk.policies import CATALOGUE as CATALOGUE
     from bestk.problem import Problem as Problem
@@ -49,6 +57,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "ConfidenceSequence": "confidence",
+    "confidence_sequence": "confidence",
     "BinaryProgram": "decisions",
     "BipartiteMatching": "decisions",
     "ExplicitSets": "decisions",
@@ -56,23 +66,28 @@ _HOMES = {
     "PartitionMatroid": "decisions",
     "Path": "decisions",
     "SpanningTree": "decisions",
-    "CombinatorialDifficulty": "combinatorial",
-    "combinatorial_difficulty": "combinatorial",
-    "structured": "simulation",
-    "OracleError": "errors",
-    "Bounded": "rewards",
-    "Ratings": "rewards",
-    "ConfidenceSequence": "confidence",
-    "confidence_sequence": "confidence",
     "TopK": "decisions",
-    "Difficulty": "hardness",
-    "difficulty": "hardness",
+    "ArmFailedError": "errors",
     "BestkError": "errors",
+    "ExecutorError": "errors",
     "InputError": "errors",
+    "NothingToCertifyError": "errors",
+    "OracleError": "errors",
+    "PullError": "errors",
+    "ResultsFileError": "errors",
+    "StorageError": "errors",
+    "TiedMeansWarning": "errors",
+    "UnknownName": "errors",
+    "CombinatorialDifficulty": "hardness",
+    "Difficulty": "hardness",
+    "combinatorial_difficulty": "hardness",
+    "difficulty": "hardness",
     "CATALOGUE": "policies",
     "Problem": "problem",
     "Bernoulli": "rewards",
+    "Bounded": "rewards",
     "Gaussian": "rewards",
+    "Ratings": "rewards",
     "SubGaussian": "rewards",
     "Instance": "simulation",
     "Plan": "simulation",
@@ -81,6 +96,7 @@ _HOMES = {
     "plan": "simulation",
     "replay": "simulation",
     "simulate": "simulation",
+    "structured": "simulation",
     "Pull": "study",
     "Result": "study",
     "Study": "study",

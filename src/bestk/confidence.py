@@ -1,4 +1,4 @@
-"""Confidence sequences: an interval for a mean that may be watched after every reward.
+"""Anytime-valid confidence sequences: an interval for a mean that holds after every reward at once.
 
 Also the one place that turns a reward assumption into its evidence (`evidence_for`).
 """
@@ -118,8 +118,8 @@ def confidence_sequence(
 ) -> ConfidenceSequence:
     """The running mean of `data` and an interval for the true mean, after each reward.
 
-    The intervals hold at all times at once with probability at least 1 - alpha (alpha/2 a side), if
-    each reward, given the earlier ones, has the same mean and fits the assumption `rewards`. Data
+    The intervals hold at all times at once with probability at least 1 - alpha (alpha/2 per side),
+    if each reward, given the earlier ones, has the same mean and fits the assumption `rewards`. Data
     that contradict the assumption are refused. For Bounded rewards the order matters.
     """
     alpha = portion(alpha, "alpha")

@@ -50,5 +50,9 @@ class OracleError(BestkError):
     """A maximisation oracle that contradicts itself; the message shows the weights it was given."""
 
 
+class NothingToCertifyError(BestkError):
+    """A study whose answer is not proved."""
+
+
 class TiedMeansWarning(UserWarning):
     """The K-th and the next mean are equal: exact identification cannot end."""

@@ -9,7 +9,7 @@ import pytest
 
 import bestk as library
 from bestk.study import Study
-from command import bestk, good
+from helpers.command import bestk, good
 
 
 def run(path, name="prompts", **settings):
@@ -179,7 +179,7 @@ def test_certify_asks_which_study_and_never_writes_over_it(files, tmp_path):
 def test_verify_runs_without_the_kernels(files):
     path, certificate, _ = files
     code = (
-        "import sys; from bestk.study.verification import read_certificate, verify;"
+        "import sys; from bestk.verification import read_certificate, verify;"
         f" assert verify(read_certificate({str(certificate)!r}), {str(path)!r}).verified;"
         " print([name for name in sys.modules if 'numba' in name or 'bestk.kernels' in name])"
     )

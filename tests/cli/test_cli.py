@@ -11,7 +11,7 @@ import pytest
 
 from bestk.cli.plan import plan
 from bestk.cli.simulate import simulate
-from command import bestk, good, interrupt, start
+from helpers.command import bestk, good, interrupt, start
 
 SMALL = ["simulate", "--instance", "1-sparse", "--arms", "10", "--k", "2", "--runs", "5"]
 

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-import damage
 from bestk.cli.export import iso
 from bestk.decisions.labels import freeze
-from bestk.report import study_tables
 from bestk.report.cells import read_label_cell
+from bestk.report.terminal import study as study_tables
 from bestk.storage import Event, SQLiteStorage
 from bestk.storage import events as ev
 from bestk.study import Study
-from command import BESTK, bestk, call, good
+from helpers import damage
+from helpers.command import BESTK, bestk, call, good
 
 ODD = [
     "a,b",
@@ -209,7 +209,7 @@ def test_what_cannot_be_is_refused(file, tmp_path):
             "there is no folder",
         ),
         (("doctor", nothing), "no such file"),
-        (("doctor", path, "--recover", path), "there already"),
+        (("doctor", path, "--recover", path), "already exists"),
     ):
         done = call(*args)
         assert (done.returncode, done.stdout) == (2, ""), args
@@ -326,8 +326,8 @@ def test_a_backup_is_made_while_others_write_and_overwrites_nothing(tmp_path):
     assert json.loads(fine("status", path, "--json"))["samples"] == 2
     before = damage.snapshot(tmp_path)
     for wrong, said in (
-        ((path, out), "there already"),
-        ((path, path), "there already"),
+        ((path, out), "already exists"),
+        ((path, path), "already exists"),
         ((tmp_path / "no.db", tmp_path / "new.db"), "no such file"),
         ((path, tmp_path / "no" / "new.db"), "no folder"),
     ):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import bestk as library
-from command import bestk, good
+from helpers.command import bestk, good
 
 SMALL = ["plan", "--means", "0.3,0.9,0.6,0,0.7", "--k", "2", "--delta", "0.1", "--runs", "10"]
 ONE = [*SMALL, "--policy", "e-lucb"]

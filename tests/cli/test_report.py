@@ -11,12 +11,12 @@ import pytest
 
 import bestk
 from bestk.errors import InputError
-from bestk.report.study_page import write
-from bestk.report.study_words import ordinal, slack
+from bestk.report.page.study import write
+from bestk.report.words import ordinal, slack
 from bestk.study import Study
 from bestk.study.certificate import make_certificate
-from command import bestk as command
-from command import good
+from helpers.command import bestk as command
+from helpers.command import good
 
 SCRIPT = "<script>alert(1)</script>"
 VOID = {"meta", "br", "img", "hr", "line", "rect", "circle", "polygon", "polyline"}

@@ -14,7 +14,7 @@ import pytest
 from bestk.cli.main import main
 from bestk.storage import SQLiteStorage
 from bestk.storage import events as ev
-from command import BESTK, bestk, good, interrupt, start
+from helpers.command import BESTK, bestk, good, interrupt, start
 
 HEAD = """
 [study]

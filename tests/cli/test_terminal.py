@@ -12,9 +12,9 @@ import stat
 
 import pytest
 
-import damage
 from bestk.study import Study
-from command import bestk, call
+from helpers import damage
+from helpers.command import bestk, call
 
 EVIL = "evil\x1b[31m\x07\r\x9b2J\u202ename"
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")

@@ -15,7 +15,7 @@ import sqlite3
 import pytest
 
 from bestk.study import Study
-from command import call
+from helpers.command import call
 
 CALLS = 500  # for each of four seeds
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")

@@ -1,6 +1,6 @@
-"""Algorithm 3, decision by decision, against the pseudocode of `tests/naive.py`, for every class.
+"""Algorithm 3, decision by decision, against its pseudocode (`reference/naive.py`), in every class.
 
-Both are told the same rewards, and the pseudocode looks at all feasible sets (`tests/feasible.py`).
+Both are told the same rewards; the pseudocode looks at all feasible sets (`helpers/feasible.py`).
 Where sets cannot tie, both must want the same round and the same answer at every ask. Where they
 do (rewards 0 and 1, costs cut at 0), rounding tells them apart, and the kernel's round and answer
 must be among those that Algorithm 3 leaves open.
@@ -14,9 +14,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-import drawn
-import feasible
-import naive
 from bestk.decisions import (
     BinaryProgram,
     BipartiteMatching,
@@ -32,7 +29,9 @@ from bestk.kernels.types import BERNOULLI, DAG, EXPLICIT, FOREST, GAUSSIAN, PART
 from bestk.policies import configure
 from bestk.policies.stepper import Stepper
 from bestk.rewards import Bernoulli, Gaussian
-from interpreted import check, print_journal
+from helpers import drawn, feasible
+from helpers.interpreted import check, print_journal
+from reference import naive
 
 CASES = [
     ("lil-clucb", "faithful", {}),

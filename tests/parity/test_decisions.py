@@ -1,4 +1,4 @@
-"""The kernels, decision by decision, against the pseudocode of `tests/naive.py`.
+"""The kernels, decision by decision, against the pseudocode of `reference/naive.py`.
 
 Both are told the same rewards. At every ask they must want the same round, in the end they must
 stop at the same time with the same answer. Run as a script this file prints the decisions of some
@@ -13,13 +13,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
-import naive
 from bestk.decisions import TopK
 from bestk.kernels import bounds, rng, step
 from bestk.kernels.types import BERNOULLI, GAUSSIAN, World
 from bestk.policies import configure
 from bestk.rewards import Bernoulli, Gaussian
-from interpreted import check, print_journal
+from helpers.interpreted import check, print_journal
+from reference import naive
 
 CASES = [
     *(

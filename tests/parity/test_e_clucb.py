@@ -12,8 +12,6 @@ from itertools import combinations
 
 import pytest
 
-import drawn
-import feasible
 from bestk.decisions import (
     BipartiteMatching,
     ExplicitSets,
@@ -21,8 +19,17 @@ from bestk.decisions import (
     TopK,
 )
 from bestk.errors import InputError
-from interpreted import check, print_journal
-from lockstep import CONTINUOUS, FAMILIES, Problem, Tally, agree, page_of, use_the_log_gamma_of_c
+from helpers import drawn, feasible
+from helpers.interpreted import check, print_journal
+from helpers.lockstep import (
+    CONTINUOUS,
+    FAMILIES,
+    Problem,
+    Tally,
+    agree,
+    page_of,
+    use_the_log_gamma_of_c,
+)
 
 # --- classes, each with all its sets --------------------------------------------------------------
 

@@ -11,14 +11,13 @@ import random
 import numpy as np
 import pytest
 
-import naive_evidence as naive
 from bestk.confidence import evidence_for, policy_evidence
 from bestk.decisions import TopK
 from bestk.kernels import bounds
 from bestk.kernels import evidence as ev
 from bestk.rewards import Bounded, Ratings
-from interpreted import check, print_journal
-from lockstep import (
+from helpers.interpreted import check, print_journal
+from helpers.lockstep import (
     CONTINUOUS,
     FAMILIES,
     Problem,
@@ -29,7 +28,8 @@ from lockstep import (
     slow_family,
     use_the_log_gamma_of_c,
 )
-from naive_hybrid import Levels, hybrid_weights
+from reference import naive_evidence as naive
+from reference.naive_hybrid import Levels, hybrid_weights
 
 CASES = [
     *(("e-lucb", {"rule": rule}) for rule in ("random", "radius", "both", "least-sampled")),

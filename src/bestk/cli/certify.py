@@ -11,7 +11,8 @@ import typer
 
 from bestk.cli.console import note, say
 from bestk.cli.status import File, Name
-from bestk.report.output import check_output, write_text
+from bestk.errors import NothingToCertifyError
+from bestk.output import check_output, write_text
 
 NOT_CERTIFIED = 3
 
@@ -27,9 +28,9 @@ def certify(
 
     Example: bestk certify prompts.db -o prompts.cert.json
     """
-    from bestk.study.certificate import NothingToCertifyError, make_certificate
-    from bestk.study.opening import reading
-    from bestk.study.verification.report import some
+    from bestk.study.certificate import make_certificate
+    from bestk.study.reading import reading
+    from bestk.verification.report import some
 
     check_output(output, file)
     try:

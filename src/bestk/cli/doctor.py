@@ -102,7 +102,7 @@ def _show(data: dict[str, Any]) -> None:
         show(Text(f"- {printable(finding)}"))
     if data["studies"]:
         table = Table()
-        for column in ("study", "events readable", "before the first loss", "these make"):
+        for column in ("study", "events readable", "before the first damage", "these make"):
             table.add_column(column, overflow="fold")
         for each in data["studies"]:
             name = Text(printable(each["name"]))
@@ -112,7 +112,7 @@ def _show(data: dict[str, Any]) -> None:
         for said in filter(None, (each["loss"], each["note"])):
             show(Text(f"{printable(each['name'])}: {printable(said)}"))
     if data["recovered"]:
-        show(Text(f"All events before the first loss are in {printable(data['recovered'])}."))
+        show(Text(f"All events before the first damage are in {printable(data['recovered'])}."))
     elif data["state"] == "damaged" and any(each["whole"] for each in data["studies"]):
         again = printable(shlex.quote(data["file"]))
         show(Text(f"`bestk doctor {again} --recover OUT` writes what counts to a new file."))

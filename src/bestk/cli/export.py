@@ -19,12 +19,12 @@ import typer
 
 from bestk.cli.status import File, Name
 from bestk.errors import InputError
+from bestk.output import check_output, replacing
 from bestk.report.cells import label_cell, text_cell
-from bestk.report.output import check_output, replacing
 from bestk.report.text import moment
 
 if TYPE_CHECKING:
-    from bestk.study.opening import Observation
+    from bestk.study.reading import Observation
 
 FORMATS = ("csv", "json")
 
@@ -50,7 +50,7 @@ def export(
     spreadsheets take for a formula ('=1+1), or with an apostrophe, gets an apostrophe in front;
     so does the id of a pull that begins with one of these or with a quotation mark.
     """
-    from bestk.study.opening import choose, observations, open_storage, reading
+    from bestk.study.reading import choose, observations, open_storage, reading
 
     if format not in FORMATS:
         raise InputError(f"--format {format} was refused: it is {' or '.join(FORMATS)}")
@@ -99,7 +99,7 @@ def _writing(output: Path | None) -> Iterator[TextIO]:
 
 
 def _write_csv(stream: TextIO, rows: Iterator[Observation]) -> None:
-    from bestk.study.opening import Observation
+    from bestk.study.reading import Observation
 
     writer = csv.writer(stream)
     writer.writerow(Observation._fields)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated
 
 import typer
 
 from bestk.cli.console import say
-from bestk.errors import InputError
-from bestk.report.output import check_output, refusal
+from bestk.output import write_new
 
 EXAMPLE = """\
 # A study for `bestk run`: which of these commands print the largest numbers on average?
@@ -68,22 +67,5 @@ def init(
 
     Example: bestk init && bestk run study.toml
     """
-    check_output(file)
-    try:
-        with file.open("x", encoding="utf-8") as out:
-            _fill(out, file)
-    except FileExistsError:
-        raise InputError(f"{file} was refused: the file already exists") from None
-    except OSError as error:
-        raise refusal(file, error) from error
+    write_new(file, EXAMPLE)
     say(f"wrote {file}; run it with: bestk run {shlex.quote(str(file))}")
-
-
-def _fill(out: TextIO, file: Path) -> None:
-    """Write the example, or leave no file behind."""
-    try:
-        out.write(EXAMPLE)
-        out.flush()
-    except OSError:
-        file.unlink()
-        raise

@@ -11,7 +11,7 @@ from bestk.cli.status import File
 from bestk.errors import BestkError
 
 if TYPE_CHECKING:
-    from bestk.report.study_tables import Listed
+    from bestk.report.terminal.study import Listed
     from bestk.storage import SQLiteStorage
 
 
@@ -20,7 +20,7 @@ def list_(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
 ) -> None:
     """List the studies in a file: arms, samples, state, last activity."""
-    from bestk.study.opening import open_storage
+    from bestk.study.reading import open_storage
 
     storage = open_storage(file)
     found = [_listed(storage, name) for name in storage.studies()]
@@ -29,15 +29,15 @@ def list_(
 
         show_json([{**each._asdict(), "last_activity": iso(each.last_activity)} for each in found])
         return
-    from bestk.report import study_tables
+    from bestk.report.terminal.study import listing
 
-    show(study_tables.listing(found))
+    show(listing(found))
 
 
 def _listed(storage: SQLiteStorage, name: str) -> Listed:
-    from bestk.report.study_tables import Listed
+    from bestk.report.terminal.study import Listed
     from bestk.study import Study
-    from bestk.study.opening import reading
+    from bestk.study.reading import reading
 
     at = storage.last_activity(name)
     try:

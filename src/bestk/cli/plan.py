@@ -125,13 +125,13 @@ def plan(
     for message in dict.fromkeys(str(warning.message) for warning in caught):
         note(f"warning: {message}")
     if plot is not None:
-        from bestk.report import plan_figure
+        from bestk.report.figures import plan as plan_figure
 
         plan_figure.save(found, plot)
     if json:
         show_json(found.to_dict())
         return
-    from bestk.report import plan_tables
+    from bestk.report.terminal import plan as plan_tables
 
     show(plan_tables.summary(found))
     show(plan_tables.costs(found))
@@ -149,8 +149,8 @@ def plan(
 
 
 def _check_plot(path: Path) -> None:
-    from bestk.report.figures import load_matplotlib
-    from bestk.report.output import check_output
+    from bestk.output import check_output
+    from bestk.report.figures.drawing import load_matplotlib
 
     if path.suffix.lower() not in PLOTS:
         raise InputError(f"--plot {path} was refused: its name must end in {' or '.join(PLOTS)}")

@@ -16,9 +16,9 @@ def policies(
     if json:
         show_json(_data())
         return
-    from bestk.report import tables
+    from bestk.report.terminal.policies import table
 
-    show(tables.policies())
+    show(table())
 
 
 def _data() -> list[dict[str, Any]]:

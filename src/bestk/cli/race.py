@@ -11,12 +11,12 @@ import typer
 
 from bestk.cli import inputs
 from bestk.cli.console import note, progress, say, show, show_json
+from bestk.output import check_output, replacing
 from bestk.report.cells import text_cell
-from bestk.report.output import check_output, replacing
 
 if TYPE_CHECKING:
+    from bestk.commands.race import Race
     from bestk.study import Runner
-    from bestk.study.racing import Race
 
 
 def race(
@@ -65,9 +65,9 @@ def race(
 
     Example: bestk race 'grep -c x big.txt' 'awk /x/ big.txt'
     """
-    from bestk.study.commands import heed_signals
-    from bestk.study.opening import reading
-    from bestk.study.racing import Race
+    from bestk.commands.process import heed_signals
+    from bestk.commands.race import Race
+    from bestk.study.reading import reading
 
     if export is not None:
         check_output(export, storage)
@@ -93,14 +93,17 @@ def race(
 
 def _announce(found: Race) -> None:
     """The cap, before the first counted run."""
-    from bestk.report.race_table import duration
+    from bestk.report.terminal.race import duration
 
-    print(f"cap {duration(found.cap)}: longer runs are cut and count as the cap", flush=True)
+    print(
+        f"cap {duration(found.cap)}: a run that reaches it is killed and scored as the cap",
+        flush=True,
+    )
 
 
 def _finish(found: Race, budget: int | None, storage: Path | None, json: bool) -> int:
     """Run it, show what was found; the exit code."""
-    from bestk.report import race_table
+    from bestk.report.terminal import race as race_table
 
     outcome = found.run(budget, _watch)
     for command in found.interrupted:
@@ -123,8 +126,8 @@ def _watch(runner: Runner) -> AbstractContextManager[object]:
     from rich.console import Console
     from rich.live import Live
 
-    from bestk.report.live import REFRESHES
-    from bestk.report.race_table import RaceView
+    from bestk.report.terminal.live import REFRESHES
+    from bestk.report.terminal.race import RaceView
 
     console = Console(stderr=True)
     if not console.is_terminal or console.is_dumb_terminal:

@@ -29,9 +29,9 @@ def report(
 
     One HTML file that needs nothing else. Example: bestk report prompts.db -o prompts.html
     """
-    from bestk.report import study_page
-    from bestk.study.opening import reading
+    from bestk.report.page.study import write
+    from bestk.study.reading import reading
 
     with reading(file):
-        written = study_page.write(file, output, study)
+        written = write(file, output, study)
     say(str(written))

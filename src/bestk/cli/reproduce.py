@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from bestk.cli.cluster import Dask, workers
 from bestk.cli.console import note, progress, say, show
-from bestk.errors import InputError
-
-if TYPE_CHECKING:
-    from bestk.paper.results import Row, Rows
-    from bestk.paper.verdicts import Claim
-
-FULL_RUNS, QUICK_RUNS = 200, 20
 
 
 def reproduce(
@@ -43,81 +34,24 @@ def reproduce(
     figure1, figure2 and cpe (.png and .svg) where asked for, claims.json and report.html. An
     interrupted run resumes where it stopped: run it again.
     """
-    from bestk.paper import claims, cpe, extra, run
-    from bestk.paper.panels import FULL_ARMS, QUICK_ARMS, choose
+    from bestk.output import make_folder
+    from bestk.paper.reproduce import choose_experiment
     from bestk.paper.results import ResultsFile
-    from bestk.report import figures, tables
+    from bestk.report import reproduction
+    from bestk.report.figures.drawing import load_matplotlib
+    from bestk.report.terminal.claims import table
 
-    if runs is None:
-        runs = QUICK_RUNS if quick else FULL_RUNS
-    if runs < 2:
-        raise InputError(f"runs={runs} was refused: an interval needs at least 2")
-    chosen, with_cpe = choose(panels)
-    figures.load_matplotlib()  # before hours of work, not after
+    experiment = choose_experiment(panels, quick, runs)
+    load_matplotlib()  # before hours of work, not after
     with workers(dask, jobs) as who:
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"cannot make the folder {out}: {error.strerror}") from error
+        make_folder(out)
         file = ResultsFile(out / "results.csv")
-        wanted = list(run.points(chosen, QUICK_ARMS if quick else FULL_ARMS))
-        combinatorial = cpe.points(quick) if with_cpe else []
         try:
-            with progress("reproducing", len(wanted) + len(combinatorial)) as advance:
-                run.run_points(
-                    file,
-                    wanted,
-                    runs,
-                    who.jobs,
-                    lambda p: advance(1, f"{p.panel.id} N={p.arms} {p.policy}"),
-                    who.executor,
-                )
-                cpe.run_points(
-                    file,
-                    combinatorial,
-                    runs,
-                    who.jobs,
-                    lambda p: advance(1, f"{p.structure.name} G={p.gap} {p.policy}"),
-                    who.executor,
-                )
+            found = experiment.run(file, who.jobs, who.executor, progress)
         except KeyboardInterrupt:
             note(f"{len(file.rows)} points are in {file.path}; run it again to resume")
             raise
-        tested = []
-        if panels is None:
-            with progress("testing claims", len(extra.EXTRA)) as advance:
-                for test in extra.EXTRA:
-                    tested.append(test(extra.Lab(runs, who.jobs, who.executor)))
-                    advance(1, "testing claims")
-    rows = {point.key: file.rows[point.key] for point in wanted}
-    cpe_rows = [file.rows[point.key] for point in combinatorial]
-    found = claims.from_panels(rows) + tested
-    found += cpe.fewer(cpe_rows)
-    if (growth := cpe.growth(cpe_rows)) is not None:
-        found.append(growth)
-    found.sort(key=lambda claim: (int(claim.id.split("-")[0]), claim.id))
-    command = "bestk reproduce" + " --quick" * quick + (f" --panels {panels}" if panels else "")
-    written = _write(out, rows, cpe_rows, found, f"{command} --runs {runs}")
-    show(tables.claims(found))
+    written = reproduction.write(found, out)
+    show(table(found.claims))
     for path in written:
         say(str(path))
-
-
-def _write(
-    out: Path, rows: Rows, cpe_rows: Sequence[Row], found: Sequence[Claim], command: str
-) -> list[Path]:
-    """Draw the figures and write the verdicts."""
-    from bestk.report import cpe_figure, figures, html
-    from bestk.report.output import write_text
-
-    verdicts, page = out / "claims.json", out / "report.html"
-    try:
-        pictures = figures.save(rows, out)
-        if cpe_rows:
-            pictures += cpe_figure.save(cpe_rows, out)
-        text = json.dumps([claim.to_dict() for claim in found], indent=1) + "\n"
-        write_text(verdicts, text)
-        html.write(page, [path for path in pictures if path.suffix == ".png"], found, command)
-    except OSError as error:
-        raise InputError(f"cannot write {error.filename}: {error.strerror}") from error
-    return [*pictures, verdicts, page]

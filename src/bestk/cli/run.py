@@ -27,12 +27,12 @@ def run(
     """
     from rich.console import Console
 
-    from bestk.report.live import watch
-    from bestk.report.standings import Standings, conclusion
+    from bestk.commands.process import heed_signals, kill_running
+    from bestk.commands.study_file import read_study_file
+    from bestk.report.terminal.live import watch
+    from bestk.report.terminal.standings import Standings, conclusion
     from bestk.study import Runner
-    from bestk.study.commands import heed_signals, kill_running
-    from bestk.study.opening import reading
-    from bestk.study.studyfile import read_study_file
+    from bestk.study.reading import reading
 
     resume = f"bestk run {shlex.quote(str(file))}"
     given = read_study_file(file)

@@ -132,9 +132,9 @@ def simulate(
     if json:
         show_json(result.to_dict())
         return
-    from bestk.report import tables
+    from bestk.report.terminal.simulation import table
 
-    show(tables.simulation(result))
+    show(table(result))
 
 
 def _structured(

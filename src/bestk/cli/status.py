@@ -26,8 +26,8 @@ def status(
 
     The file is only read; a study that is running may be looked at.
     """
-    from bestk.report import study_tables
-    from bestk.study.opening import open_study, reading
+    from bestk.report.terminal.study import arms, summary
+    from bestk.study.reading import open_study, reading
 
     with reading(file):
         opened = open_study(file, study)
@@ -35,6 +35,6 @@ def status(
         if json:
             show_json(result.to_dict())
             return
-        tables = study_tables.summary(opened, result), study_tables.arms(opened, result)
+        tables = summary(opened, result), arms(opened, result)
     for table in tables:
         show(table)

@@ -16,7 +16,7 @@ from bestk.report.text import printable
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from bestk.study.verification import Report
+    from bestk.verification import Report
 
 REFUTED = 1
 
@@ -30,8 +30,8 @@ def verify(
 
     Nothing is shared with the code that ran the study. Example: bestk verify cert.json prompts.db
     """
-    from bestk.study.verification import read_certificate
-    from bestk.study.verification import verify as check
+    from bestk.verification import read_certificate
+    from bestk.verification import verify as check
 
     try:
         report = check(read_certificate(certificate), file)

@@ -1,1 +1,1 @@
-"""The paper's experiments as data: panels, results, claims."""
+"""The paper's experiments: panels, results and claims as data, and the run of all of them."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
-from bestk.combinatorial import combinatorial_difficulty
+from bestk.hardness import combinatorial_difficulty
 from bestk.paper import statistics as st
 from bestk.paper.panels import SIGMA
 from bestk.paper.results import ResultsFile, Row

@@ -1,4 +1,4 @@
-"""results.csv: one row a point, appended whole as soon as it is known, read back to resume."""
+"""results.csv: one row per point, appended whole as soon as it is known, read back to resume."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 from bestk.errors import InputError, ResultsFileError
+from bestk.output import refusal
 
 Key = tuple[object, ...]
 
@@ -119,7 +120,7 @@ class ResultsFile:
             finally:
                 os.close(handle)
         except OSError as error:
-            raise InputError(f"cannot write {self.path}: {error.strerror}") from error
+            raise refusal(self.path, error) from error
 
     def append(self, row: Row) -> None:
         """Keep a row, handed to the system when this returns."""

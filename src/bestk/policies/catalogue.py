@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from bestk.bounds.levels import FAITHFUL_EPS, SPLIT, UNIFORM
 from bestk.kernels import types as t
-from bestk.policies.levels import FAITHFUL_EPS, SPLIT, UNIFORM
 
 PAPER = "Jiang, Li and Qiao (2017)"
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from bestk.arguments import integer, real, shown
+from bestk.bounds import levels as lv
 from bestk.confidence import policy_evidence
 from bestk.decisions import DecisionClass, TopK
 from bestk.errors import InputError, UnknownName
 from bestk.kernels import step
 from bestk.kernels import types as t
-from bestk.policies import levels as lv
 from bestk.policies.catalogue import (
     CATALOGUE,
     COMBINATORIAL_DEFAULT,

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from bestk.arguments import real, shown
+from bestk.bounds import levels as lv
 from bestk.errors import InputError, UnknownName
-from bestk.policies import levels as lv
 from bestk.policies.catalogue import EVIDENCE_BOUND, FLAG, Parameter, Policy
 
 

@@ -24,7 +24,7 @@ from bestk.simulation.batch import Batch
 from bestk.simulation.distribution import play_in_threads
 from bestk.simulation.engine import as_instance, simulate, whole
 from bestk.simulation.instances import Instance
-from bestk.simulation.limits import best_k_limit
+from bestk.simulation.lower_bound import best_k_limit
 from bestk.simulation.records import SimulationResult
 
 POLICIES = ("e-lucb", "lil-rand-lucb", "uniform")  # ours, the paper's, what people do without

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from bestk.combinatorial import combinatorial_difficulty
-from bestk.hardness import kl_of_error
+from bestk.hardness import combinatorial_difficulty, kl_of_error
 from bestk.kernels.types import BoolArray, FloatArray, IntArray
 from bestk.problem import Problem
 from bestk.rewards import Bernoulli
 from bestk.simulation.instances import Instance
-from bestk.simulation.limits import LARGEST_LOWER_BOUND, best_k_limit
+from bestk.simulation.lower_bound import LARGEST_LOWER_BOUND, best_k_limit
 
 MOST_CALLS = 2000  # of an oracle for T*; the bound stays valid if the search ends there
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from bestk.errors import InputError, StorageError
+from bestk.output import check_new
 from bestk.storage import files
 from bestk.storage.doctor import Examination
 from bestk.storage.sqlite import PATIENCE
@@ -22,10 +23,8 @@ def backup(path: str | os.PathLike[str], to: str | os.PathLike[str]) -> int:
     """
     source, target = Path(path), Path(to)
     file = files.whereabouts(source)
-    if target.exists() or target.is_symlink():
-        raise InputError(f"{to} was refused: it is there already, and would be overwritten")
-    if not files.is_free(files.whereabouts(target), target):
-        raise InputError(f"{to} was refused: it is there already, and would be overwritten")
+    check_new(target)
+    files.is_free(files.whereabouts(target), target)  # refuses what a lost file has left
     _check(file, source)
     draft = target.with_name(f".{target.name}.{token_hex(6)}.new")
     try:

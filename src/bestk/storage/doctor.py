@@ -1,6 +1,7 @@
 """What can still be read of a file, damaged or not; the file itself is never changed.
 
-Events count up to the first loss of their study, for those after it may depend on what is missing.
+Only events before the first damage to their study are recovered: later ones may depend on what is
+missing.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import NoReturn
 
-from bestk.errors import InputError, StorageError
+from bestk.errors import StorageError
+from bestk.output import check_new
 from bestk.storage import files, schema, wal
 from bestk.storage.events import Event
 from bestk.storage.mend import put_in_order
@@ -23,7 +25,7 @@ BATCH = 10_000  # events copied at a time
 
 
 class Examination:
-    """A file as far as it can be read; a `Storage` of the events before every study's first loss.
+    """A file as far as it can be read; a `Storage` of each study's events before its first damage.
 
     `state` is one of healthy, damaged, newer (of a later bestk), other (a database, not ours), text
     (no database at all) and empty; `findings` say what is wrong, `notes` what else was seen. Close
@@ -128,7 +130,7 @@ class Examination:
         )
 
     def read(self, study: str, start: int = 0) -> Iterator[Event]:
-        """The events of a study from number `start` on, up to its first loss."""
+        """The events of a study from number `start` on, up to its first damage."""
         for found in self.studies:
             if found.name == study and self._connection is not None:
                 yield from _events(self._connection, found, start)
@@ -136,8 +138,7 @@ class Examination:
     def recover(self, out: str | os.PathLike[str]) -> None:
         """Write all that counts to a new file."""
         target = Path(out)
-        if target.exists() or target.is_symlink():
-            raise InputError(f"{out} was refused: it is there already, and would be overwritten")
+        check_new(target)
         try:
             storage = SQLiteStorage(target)
             for found in self.studies:

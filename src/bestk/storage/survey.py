@@ -33,7 +33,7 @@ class Found:
     name: str
     number: int  # of its table
     readable: int  # events
-    whole: int  # events before the first loss
+    whole: int  # events before the first damage
     loss: str | None  # what is wrong there
     note: str | None = None  # what is wrong, but costs no event
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from bestk.decisions.labels import thaw
-from bestk.errors import BestkError
+from bestk.errors import NothingToCertifyError
 from bestk.kernels import exchange, step
 from bestk.kernels.types import (
     BETTING,
@@ -38,18 +38,14 @@ from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study.fold import Fold
 from bestk.study.intervals import intervals
-from bestk.study.opening import open_storage, open_study
+from bestk.study.reading import open_storage, open_study
 from bestk.study.specification import Specification
-from bestk.study.verification import verify
-from bestk.study.verification.log import line
-from bestk.study.verification.schema import OLD_WARNING, WARNINGS
+from bestk.verification import verify
+from bestk.verification.log import line
+from bestk.verification.schema import OLD_WARNING, WARNINGS
 
 FORMAT = 2
 BATCH = 50_000  # events folded at a time
-
-
-class NothingToCertifyError(BestkError):
-    """A study whose answer is not proved."""
 
 
 def make_certificate(path: str | os.PathLike[str], name: str | None = None) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from bestk.storage.events import Event
 from bestk.study.fold import Fold
 from bestk.study.intervals import intervals
 from bestk.study.specification import Specification
-from bestk.study.verification.log import line
+from bestk.verification.log import line
 
 RATIO = 1.2  # of the events at two checkpoints in a row: about 75 of them in a million events
 PIECE = 500  # events held at once: too few to call the garbage collector

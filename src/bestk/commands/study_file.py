@@ -1,0 +1,233 @@
+"""study.toml, read into a checked value: what is looked for, how to pull, when to give up."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tomllib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bestk.arguments import shown
+from bestk.commands.pull import CommandPull
+from bestk.commands.template import Template
+from bestk.decisions import TopK
+from bestk.errors import InputError, UnknownName
+from bestk.problem import Problem
+from bestk.rewards import make_rewards
+from bestk.storage import SQLiteStorage
+from bestk.study.study import Study
+
+Test = Callable[[object], bool]
+
+
+def _is_argument(value: object) -> bool:
+    return isinstance(value, str) and "\0" not in value
+
+
+def _is_text(value: object) -> bool:
+    return _is_argument(value) and value != ""
+
+
+def _is_number(value: object) -> bool:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return abs(value) <= sys.float_info.max  # false for nan too
+
+
+def _is_positive(value: object) -> bool:
+    return isinstance(value, int | float) and _is_number(value) and value > 0
+
+
+def _is_list(test: Test) -> Test:
+    return lambda value: isinstance(value, list) and len(value) > 0 and all(map(test, value))
+
+
+TEXT: tuple[str, Test] = ("a text", _is_text)
+NUMBER: tuple[str, Test] = ("a finite number", _is_number)
+POSITIVE: tuple[str, Test] = ("a positive number", _is_positive)
+NUMBERS: tuple[str, Test] = ("a list of numbers", _is_list(_is_number))
+FLAG: tuple[str, Test] = ("true or false", lambda value: isinstance(value, bool))
+TABLE: tuple[str, Test] = ("a table of parameters", lambda value: isinstance(value, dict))
+COMMAND: tuple[str, Test] = (
+    "a text or a list of texts",
+    lambda value: _is_text(value) or _is_list(_is_argument)(value),
+)
+
+
+def _whole(least: int) -> tuple[str, Test]:
+    def test(value: object) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+    return f"a whole number, at least {least}", test
+
+
+def _one_of(*texts: str) -> tuple[str, Test]:
+    return " or ".join(f'"{text}"' for text in texts), lambda value: value in texts
+
+
+KEYS: dict[str, dict[str, tuple[str, Test]]] = {
+    "study": {
+        "name": TEXT, "k": _whole(1), "delta": NUMBER, "epsilon": NUMBER, "rewards": TEXT,
+        "low": NUMBER, "high": NUMBER, "levels": NUMBERS, "sigma": NUMBER,
+        "direction": _one_of("maximize", "minimize"), "policy": TEXT, "variant": TEXT,
+        "params": TABLE, "seed": _whole(0), "lost": _one_of("skip", "worst"),
+    },
+    "pull": {
+        "command": COMMAND, "json_field": TEXT, "shell": FLAG, "timeout": POSITIVE,
+        "retries": _whole(0), "parallel": _whole(1),
+    },
+    "budget": {"pulls": _whole(1), "seconds": POSITIVE},
+    "storage": {"file": TEXT, "durability": _one_of("process", "full")},
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class StudyFile:
+    """What a study.toml says, checked."""
+
+    name: str
+    arms: tuple[str, ...]
+    k: int
+    problem: Problem
+    seed: int | None
+    lost: str | None
+    pull: CommandPull
+    retries: int
+    parallel: int
+    pulls: int | None  # the most, over all runs of the study
+    seconds: float | None  # the most, of one run
+    storage: Path
+    durability: str
+
+    def open(self) -> Study:
+        """The study, begun or resumed; refused if it was begun with other settings."""
+        problem = self.problem
+        study = Study(
+            self.name, self.arms, k=self.k, delta=problem.delta,
+            epsilon=problem.epsilon, rewards=problem.rewards, maximize=problem.maximize,
+            policy=problem.policy, variant=problem.variant, params=problem.params, seed=self.seed,
+            lost=self.lost,
+            storage=SQLiteStorage(self.storage, self.durability),
+        )  # fmt: skip
+        if study.problem.variant != problem.variant:
+            raise InputError(
+                f"variant={problem.variant} was refused: the study was begun with"
+                f" {study.problem.variant}, and the guarantee holds for what was fixed before the"
+                " data"
+            )
+        return study
+
+
+def read_study_file(path: str | os.PathLike[str]) -> StudyFile:
+    """Read a study.toml; every refusal names the file and the key."""
+    path = Path(path)
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(
+            f"{path} was refused: there is no such file; `bestk init` writes one to start from"
+        ) from None
+    except RecursionError:
+        raise InputError(f"{path} was refused: it is nested too deeply") from None
+    except (OSError, ValueError) as error:  # ValueError: no UTF-8, no TOML, too many digits
+        raise InputError(f"{path} was refused: {error}") from error
+    try:
+        return _read(path, data)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def _read(path: Path, data: dict[str, Any]) -> StudyFile:
+    for name in data:
+        if name not in (*KEYS, "arms"):
+            raise UnknownName("section", name, (*KEYS, "arms"))
+    study, pull, budget, storage = (_section(data, name) for name in KEYS)
+    for name, section, key in (("study", study, "k"), ("pull", pull, "command")):
+        if key not in section:
+            raise InputError(f"{key} is missing from [{name}]")
+    template = Template(pull["command"], shell=pull.get("shell", False))
+    values = _arms(data.get("arms"))
+    for label, own in values.items():
+        template.fill(label, own)
+    folder = path.parent
+    return StudyFile(
+        name=study.get("name", path.stem),
+        arms=tuple(values),
+        k=study["k"],
+        problem=_problem(study, len(values)),
+        seed=study.get("seed"),
+        lost=study.get("lost"),
+        pull=CommandPull(template, values, folder, pull.get("json_field"), pull.get("timeout")),
+        retries=pull.get("retries", 0),
+        parallel=pull.get("parallel", 1),
+        pulls=budget.get("pulls"),
+        seconds=budget.get("seconds"),
+        storage=folder / storage.get("file", f"{path.stem}.db"),
+        durability=storage.get("durability", "process"),
+    )
+
+
+def _section(data: dict[str, Any], name: str) -> dict[str, Any]:
+    section = data.get(name, {})
+    if not isinstance(section, dict):
+        raise InputError(f"{name} was refused: it must be a section, [{name}]")
+    for key, value in section.items():
+        if key not in KEYS[name]:
+            raise UnknownName(f"key of [{name}]", key, KEYS[name])
+        what, test = KEYS[name][key]
+        if not test(value):
+            raise InputError(f"{key} = {shown(value)} of [{name}] was refused: it must be {what}")
+    return section
+
+
+def _problem(study: dict[str, Any], n_arms: int) -> Problem:
+    rewards = make_rewards(
+        study.get("rewards", "bounded"),
+        study.get("sigma"),
+        low=study.get("low"),
+        high=study.get("high"),
+        levels=study.get("levels"),
+    )
+    return Problem(
+        TopK(n_arms, study["k"]),
+        rewards,
+        study.get("delta", 0.05),
+        study.get("epsilon", 0.0),
+        study.get("policy"),
+        study.get("variant"),
+        study.get("params", {}),
+        study.get("direction", "maximize") == "maximize",
+    )
+
+
+def _arms(entries: object) -> dict[str, dict[str, str]]:
+    """Every arm's name and parameters, as texts."""
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise InputError("the arms are missing: write a section [[arms]] with a name for each")
+    arms: dict[str, dict[str, str]] = {}
+    for number, entry in enumerate(entries, 1):
+        label = entry.get("name")
+        if not _is_text(label):
+            raise InputError(
+                f"arm {number} was refused: its name must be a text, not {shown(label)}"
+            )
+        if label in arms:
+            raise InputError(f"arm {label!r} was refused: it is listed twice")
+        arms[label] = dict(_parameters(label, entry.items()))
+    return arms
+
+
+def _parameters(label: str, entries: Iterable[tuple[str, object]]) -> Iterable[tuple[str, str]]:
+    for key, value in entries:
+        if isinstance(value, bool):
+            yield key, str(value).lower()
+        elif isinstance(value, int | float) or _is_argument(value):
+            yield key, str(value)
+        else:
+            raise InputError(
+                f"{key} = {shown(value)} of arm {label!r} was refused: a parameter is a text, a"
+                " number, true or false"
+            )

@@ -1,0 +1,97 @@
+"""The whole reproduction: every point that was asked for, and a verdict on every claim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from bestk.errors import InputError
+from bestk.paper import claims, cpe, run
+from bestk.paper.further_claims import FURTHER, Lab
+from bestk.paper.panels import FULL_ARMS, QUICK_ARMS, Panel, choose
+from bestk.paper.results import ResultsFile, Row, Rows
+from bestk.paper.verdicts import Claim
+
+FULL_RUNS, QUICK_RUNS = 200, 20
+
+# a title and how many there are, as long as it lasts: called with how many more, and what is done
+Progress = Callable[[str, int], AbstractContextManager[Callable[[int, str], None]]]
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What was found."""
+
+    rows: Rows
+    cpe_rows: list[Row]
+    claims: list[Claim]
+    command: str  # that does it again
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is to be run; `choose_experiment` makes it."""
+
+    panels: tuple[Panel, ...]
+    with_cpe: bool
+    quick: bool
+    runs: int  # per point
+    names: str | None  # of the panels, as they were given; None: all of the paper's
+
+    @property
+    def command(self) -> str:
+        """The command line that runs it."""
+        named = f" --panels {self.names}" if self.names else ""
+        return f"bestk reproduce{' --quick' * self.quick}{named} --runs {self.runs}"
+
+    def run(
+        self, file: ResultsFile, jobs: int | None, executor: Executor | None, progress: Progress
+    ) -> Reproduction:
+        """Run what the file does not hold yet, then test the claims."""
+        points = list(run.points(self.panels, QUICK_ARMS if self.quick else FULL_ARMS))
+        cpe_points = cpe.points(self.quick) if self.with_cpe else []
+        with progress("reproducing", len(points) + len(cpe_points)) as advance:
+            run.run_points(
+                file,
+                points,
+                self.runs,
+                jobs,
+                lambda p: advance(1, f"{p.panel.id} N={p.arms} {p.policy}"),
+                executor,
+            )
+            cpe.run_points(
+                file,
+                cpe_points,
+                self.runs,
+                jobs,
+                lambda p: advance(1, f"{p.structure.name} G={p.gap} {p.policy}"),
+                executor,
+            )
+        further = []
+        if self.names is None:
+            with progress("testing claims", len(FURTHER)) as advance:
+                for test in FURTHER:
+                    further.append(test(Lab(self.runs, jobs, executor)))
+                    advance(1, "testing claims")
+        rows = {point.key: file.rows[point.key] for point in points}
+        cpe_rows = [file.rows[point.key] for point in cpe_points]
+        return Reproduction(rows, cpe_rows, _verdicts(rows, cpe_rows, further), self.command)
+
+
+def choose_experiment(names: str | None, quick: bool, runs: int | None) -> Experiment:
+    """The panels of these names and so many runs, or the usual ones where None is given."""
+    if runs is None:
+        runs = QUICK_RUNS if quick else FULL_RUNS
+    if runs < 2:
+        raise InputError(f"runs={runs} was refused: an interval needs at least 2")
+    return Experiment(*choose(names), quick, runs, names)
+
+
+def _verdicts(rows: Rows, cpe_rows: list[Row], further: list[Claim]) -> list[Claim]:
+    """All claims in the order of their numbers."""
+    found = [*claims.from_panels(rows), *further, *cpe.fewer(cpe_rows)]
+    if (growth := cpe.growth(cpe_rows)) is not None:
+        found.append(growth)
+    return sorted(found, key=lambda claim: (int(claim.id.split("-")[0]), claim.id))

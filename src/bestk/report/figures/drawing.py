@@ -1,0 +1,70 @@
+"""What all figures share: matplotlib without a screen, a colour for each policy, how to save."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bestk.errors import InputError
+from bestk.output import replacing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# One colour and marker per policy, everywhere (Okabe and Ito's palette, safe for colour blindness).
+STYLES: dict[str, tuple[str, str]] = {
+    "lil-rand-lucb": ("#d55e00", "o"),
+    "lucb++": ("#0072b2", "s"),
+    "lil-lucb": ("#009e73", "D"),
+    "lil-clucb": ("#cc79a7", "^"),
+    "lucb": ("#e69f00", "v"),
+    "lil-ucb": ("#56b4e9", "P"),
+    "clucb": ("#000000", "s"),
+    "e-lucb": ("#000000", "*"),
+    "e-clucb": ("#d55e00", "*"),
+    "uniform": ("#888888", "h"),
+    "ugape": ("#999933", "<"),
+}
+LIMIT = "#555555"
+Z95 = 1.959964  # two-sided 95%
+
+
+def load_matplotlib() -> Any:
+    """pyplot without a screen, or a message that says how to get it."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise InputError(
+            "figures need matplotlib, which is not installed: pip install 'bestk[plot]'"
+        ) from None
+    matplotlib.use("Agg")
+    matplotlib.rcParams.update(
+        {
+            "font.size": 9,
+            "axes.titlesize": 10,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "svg.hashsalt": "bestk",  # the same results give the same file
+        }
+    )
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def save_figure(drawing: Figure, path: Path) -> None:
+    """Write a figure in the format that the file's name ends in, PNG or SVG."""
+    with replacing(path) as draft:
+        if path.suffix.lower() == ".svg":
+            drawing.savefig(draft, format="svg", metadata={"Date": None})
+        else:
+            drawing.savefig(draft, format="png", dpi=150)
+
+
+def save_as(drawing: Figure, stem: Path) -> list[Path]:
+    """Write a figure as PNG and SVG."""
+    written = [stem.with_suffix(f".{kind}") for kind in ("png", "svg")]
+    for path in written:
+        save_figure(drawing, path)
+    load_matplotlib().close(drawing)
+    return written

@@ -1,0 +1,208 @@
+"""`bestk report`: a study on one page, from its answer to the hash of its log.
+
+The same log gives the same page. Whatever comes from the user (names, labels, parameters) is
+escaped.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from bestk.output import check_output, write_text
+from bestk.report import words
+from bestk.report.page.document import document
+from bestk.report.page.sections import effort, escaped, intervals, shrinking
+from bestk.report.page.style import STYLE
+from bestk.report.page.view import ALL, View, finalists, order
+from bestk.report.text import moment
+from bestk.storage import SQLiteStorage
+from bestk.study.reading import open_study
+from bestk.study.trajectory import Trajectory, replay
+
+ROWS = 2000  # of the table of all arms
+
+
+def write(
+    path: str | os.PathLike[str],
+    target: str | os.PathLike[str] | None = None,
+    name: str | None = None,
+) -> Path:
+    """Write the page of a study in a file, by default next to the file; returns where it is."""
+    path = Path(path)
+    target = path.parent / f"{path.stem}.html" if target is None else Path(target)
+    check_output(target, path)
+    study = open_study(path, name)
+    result = study.result
+    arms = order(result)
+    log = SQLiteStorage(path, read_only=True).read(study.name)
+    trajectory = replay(
+        study.specification, log, finalists(study, result, arms), frozenset(result.top)
+    )
+    page = _page(View(study, result, arms, trajectory), path.name)
+    write_text(target, page)
+    return target
+
+
+def _page(view: View, file: str) -> str:
+    sections = (
+        _answer(view),
+        intervals(view),
+        effort(view),
+        shrinking(view),
+        _losses(view),
+        _settings(view),
+        _log(view, file),
+        _table(view),
+    )
+    body = f"<main>{''.join(sections)}</main>"
+    return document(f"{view.study.name}: {view.headline}", body, STYLE)
+
+
+def _answer(view: View) -> str:
+    result = view.result
+    items = "".join(
+        f'<li><span class="name">{escaped(label)}</span><br>'
+        f"<b>{view.number(view.by_label[label].mean, '–')}</b>"
+        f' <span class="soft">({view.interval(view.by_label[label])})</span></li>'
+        for label in result.top[:ALL]
+    )
+    if view.answered > ALL:
+        items += f"<li>and {view.answered - ALL:,} more, in the table below</li>"
+    verdict = ("yes", "certified") if result.certified else ("no", "not certified")
+    said, *more = words.certificate(view.specification, result)
+    proof = "".join(f"<p>{escape(text)}</p>" for text in more)
+    if result.certified:
+        proof += (
+            f"<p>Error probability at most {result.error_bound:g}, slack"
+            f" {view.study.problem.epsilon:g}. Proof: {escape(result.theorem or '')}.</p>"
+        )
+    if result.certified or result.certifiable_epsilon is not None:
+        assumed = "".join(
+            f"<li>{escape(text)}</li>" for text in words.assumptions(view.specification)
+        )
+        proof += f"<p>This takes for granted:</p><ul>{assumed}</ul>"
+    proof += "".join(f"<p>{escape(text)}</p>" for text in result.remarks)
+    figures = _figures(
+        [
+            ("pulls", f"{result.samples:,}"),
+            ("arms", f"{len(view.arms):,}"),
+            ("failed attempts", f"{sum(arm.failed for arm in view.arms):,}"),
+            ("pulls given up", f"{sum(view.trajectory.given_up.values()):,}"),
+            ("from first to last event", _span(view.trajectory)),
+        ]
+    )
+    so_far = "" if result.stopped == "rule" else " so far"
+    answer = f'<ol class="answer">{items}</ol>' if items else "<p>There is no answer yet.</p>"
+    return (
+        f"<header><p class=soft>bestk study</p><h1>{escape(view.study.name)}"
+        f' <span class="badge {verdict[0]}">{verdict[1]}</span></h1>'
+        f"<p>Wanted: {escape(view.headline)}.</p></header>"
+        f'<section><h2>The answer{so_far}</h2>{answer}<div class="certificate {verdict[0]}">'
+        f"<p><strong>{escape(said)}</strong></p>{proof}</div>{figures}</section>"
+    )
+
+
+def _losses(view: View) -> str:
+    failed = sum(arm.failed for arm in view.arms)
+    given_up = sum(view.trajectory.given_up.values())
+    if not failed and not given_up:
+        return (
+            "<section><h2>What was lost</h2><p>Nothing: no attempt failed, and no pull was"
+            " given up.</p></section>"
+        )
+    lost, lapsed = view.trajectory.given_up, view.trajectory.expired
+    lease = f", {lapsed:,} of them because the lease ran out" if lapsed else ""
+    arms = sum(1 for arm in view.arms if arm.failed or lost.get(arm.label, 0))
+    return (
+        f'<section><h2>What was lost</h2><div class="warning"><p>{words.many(failed, "attempt")}'
+        f" failed, {words.many(given_up, 'pull')} given up{lease}; it happened to"
+        f" {words.many(arms, 'arm')} (the table at the end has the numbers).</p>"
+        f"<p>{escape(words.loss(view.specification))}</p></div></section>"
+    )
+
+
+def _settings(view: View) -> str:
+    problem, specification = view.study.problem, view.specification
+    params = ", ".join(f"{key}={value}" for key, value in problem.params.items())
+    rows: list[tuple[str, Any]] = [
+        ("wanted", view.headline),
+        ("error probability (delta)", f"{problem.delta:g}"),
+        ("slack (epsilon)", f"{problem.epsilon:g}"),
+        ("rewards", words.rewards(problem.rewards)),
+        ("policy", words.policy(specification)),
+        ("its parameters", params or "as they come"),
+        ("seed", specification.seed),
+    ]
+    if specification.lease is not None:
+        rows.append(("lease of a pull", f"{specification.lease:g} seconds"))
+    if specification.max_arms is not None:
+        rows.append(("arms", f"may come and go, {specification.max_arms:,} at most"))
+    return f"<section><h2>Problem and settings</h2>{_pairs(rows)}</section>"
+
+
+def _log(view: View, file: str) -> str:
+    known = view.trajectory
+    rows = [
+        ("file", file),
+        ("events", f"{known.events:,}"),
+        ("begun", _when(known.began)),
+        ("last event", _when(known.ended)),
+        ("pulls still open", f"{len(view.study.open):,}"),
+        (f"SHA-256 of the first {known.hashed:,} events", known.sha256),
+    ]
+    return (
+        f"<section><h2>The log</h2>{_pairs(rows)}<p class=soft>Everything on this page follows"
+        " from the log. <code>bestk certify</code> writes the same hash into a certificate, and"
+        " <code>bestk verify</code> computes the certificate again.</p></section>"
+    )
+
+
+def _table(view: View) -> str:
+    lost = view.trajectory.given_up
+    rows = "".join(
+        f"<tr><td class=n>{place}</td><td class=name>{escaped(arm.label)}</td>"
+        f"<td class=n>{view.number(arm.mean, '–')}</td><td class=n>{view.interval(arm)}</td>"
+        f"<td class=n>{arm.pulls:,}</td><td class=n>{arm.failed:,}</td>"
+        f"<td class=n>{lost.get(arm.label, 0):,}</td><td>{arm.status}</td></tr>"
+        for place, arm in enumerate(view.arms[:ROWS], 1)
+    )
+    columns = ("rank", "arm", "mean", "interval", "pulls", "failed", "given up", "status")
+    head = "".join(f'<th scope="col">{column}</th>' for column in columns)
+    rest = len(view.arms) - ROWS
+    more = f"<p>{rest:,} more: <code>bestk export</code> has them all.</p>" if rest > 0 else ""
+    return (
+        f"<section><details><summary>All arms in numbers</summary>"
+        f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{rows}'
+        f"</tbody></table></div>{more}</details></section>"
+    )
+
+
+def _figures(pairs: Iterable[tuple[str, str]]) -> str:
+    tiles = "".join(f"<div><dt>{name}</dt><dd>{escape(value)}</dd></div>" for name, value in pairs)
+    return f'<dl class="figures">{tiles}</dl>'
+
+
+def _pairs(rows: Iterable[tuple[str, Any]]) -> str:
+    items = "".join(f"<dt>{escape(name)}</dt><dd>{escape(str(value))}</dd>" for name, value in rows)
+    return f'<dl class="pairs">{items}</dl>'
+
+
+def _when(at: float) -> str:
+    return f"{moment(at):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _span(trajectory: Trajectory) -> str:
+    """How long it took, in the two largest units."""
+    seconds = round(trajectory.ended - trajectory.began)
+    for size, unit, part, smaller in (
+        (86400, "d", 3600, "h"),
+        (3600, "h", 60, "min"),
+        (60, "min", 1, "s"),
+    ):
+        if seconds >= size:
+            return f"{seconds // size} {unit} {seconds % size // part} {smaller}"
+    return f"{seconds} s" if seconds else "under a second"

@@ -1,0 +1,1 @@
+"""Tables and live displays for a terminal."""

@@ -1,0 +1,109 @@
+"""A running study on a terminal: standings, speed, an estimate of what remains, the budget."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from bestk.report.terminal.standings import Standings, counts
+from bestk.report.text import printable
+from bestk.study.result import Result
+from bestk.study.runner import Runner
+
+REFRESHES = 4  # a second: a result of a thousand arms costs milliseconds
+OTHER_LINES = 11  # of the display, besides the arms
+EVERY = 10.0  # seconds between two lines where there is no terminal
+
+
+class View:
+    """Looks at a runner whenever it is rendered; computes only if something has happened."""
+
+    def __init__(self, runner: Runner) -> None:
+        self.runner, self.study = runner, runner.study
+        self.started, self.before = time.monotonic(), runner.study.samples
+        self._seen: tuple[int, int, bool] | None = None
+        self._result: Result | None = None
+
+    @property
+    def result(self) -> Result:
+        """The result now."""
+        seen = (self.study.samples, self.runner.failed, self.study.is_stopped)
+        if self._result is None or seen != self._seen:
+            self._seen, self._result = seen, self.study.summary(None)
+        return self._result
+
+    def figures(self) -> list[str]:
+        """Pulls, verdicts, speed and forecast, each in a few words."""
+        result, elapsed = self.result, time.monotonic() - self.started
+        said = [f"{result.samples:,} pulls", counts(result)]
+        if elapsed > 0 and result.samples > self.before:
+            said.append(f"{(result.samples - self.before) / elapsed:.3g} pulls/s")
+        if result.forecast is not None:
+            said.append(f"about {result.forecast:,} more needed (an estimate)")
+        return said
+
+    def failures(self) -> str:
+        """How many pulls failed in this run, and how the last one did; empty if none did."""
+        if not self.runner.failed:
+            return ""
+        return f"failed pulls: {self.runner.failed:,}, the last: " + printable(
+            self.runner.last_failure
+        )
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        rows = (options.height or console.height) - OTHER_LINES
+        parts: list[RenderableType] = [
+            Text(f"study {printable(self.study.name)}", "bold"),
+            Standings(self.result, rows, numbers=False),
+            Text(""),
+            Text("   ".join(self.figures())),
+        ]
+        if (budget := self._budget()) is not None:
+            parts.append(budget)
+        if failures := self.failures():
+            parts.append(Text(failures, "red", no_wrap=True, overflow="ellipsis"))
+        parts.append(Text("Ctrl-C stops; run it again to resume", "bright_black"))
+        yield Group(*parts)
+
+    def _budget(self) -> Table | None:
+        runner, grid = self.runner, Table.grid(padding=(0, 1))
+        if runner.budget is not None:
+            done = min(self.study.samples, runner.budget)
+            text = f"{done:,} of at most {runner.budget:,} pulls"
+            grid.add_row(ProgressBar(runner.budget, done, width=30), text)
+        if runner.seconds is not None:
+            gone = min(time.monotonic() - self.started, runner.seconds)
+            text = f"{gone:,.0f} of at most {runner.seconds:g} seconds"
+            grid.add_row(ProgressBar(runner.seconds, gone, width=30), text)
+        return grid if grid.row_count else None
+
+
+@contextmanager
+def watch(runner: Runner, console: Console, say: Callable[[str], None]) -> Iterator[View]:
+    """Show the run while it lasts: live on a terminal, now and then a line elsewhere."""
+    view = View(runner)
+    if console.is_terminal and not console.is_dumb_terminal:
+        view.result  # noqa: B018 - may have to compile, which is better done before the show
+        try:
+            with Live(view, console=console, refresh_per_second=REFRESHES, transient=True):
+                yield view
+        finally:
+            console.show_cursor()  # an interrupt while it started would leave it hidden
+        return
+    last = view.started
+
+    def progress(_: object) -> None:
+        nonlocal last
+        if time.monotonic() - last >= EVERY:
+            last = time.monotonic()
+            say("; ".join(filter(None, [*view.figures(), view.failures()])))
+
+    runner.progress = progress
+    yield view

@@ -1,0 +1,102 @@
+"""The outcome of a race, for people."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Container
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from bestk.commands.race import RaceResult
+from bestk.report.terminal.live import View
+from bestk.report.terminal.standings import COLOURS
+from bestk.report.text import printable
+from bestk.study.result import ArmResult, Result
+
+UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
+QUIET = 2.0  # seconds before a live display: most races are over by then
+
+
+def duration(seconds: float) -> str:
+    """Three digits and a unit."""
+    return _in_one_unit(seconds)
+
+
+def _in_one_unit(*times: float) -> str:
+    """Times in the unit of the largest."""
+    size, unit = next((u for u in UNITS if max(times) >= u[0]), UNITS[-1])
+    return " to ".join(f"{time / size:#.3g}".rstrip(".") for time in times) + f" {unit}"
+
+
+def table(result: Result, cut: Container[str]) -> Table:
+    """Rank, command, mean with its interval, runs, slowness, and what is known of it.
+
+    Of a command with `cut` runs only the least that it can be slower is known.
+    """
+    found = Table(title="Fastest first")
+    found.add_column("rank", justify="right")
+    found.add_column("command", overflow="fold")
+    for column in ("mean time", "interval", "runs", "relative"):
+        found.add_column(column, justify="right")
+    found.add_column("status")
+    arms = result.ranked
+    for rank, arm in enumerate(arms, 1):
+        mean, relative = "-", "-"
+        if arm.mean is not None and arms[0].mean is not None:
+            at_least = ">= " if str(arm.label) in cut else ""
+            mean, relative = duration(arm.mean), f"{at_least}{arm.mean / arms[0].mean:.2f}"
+        found.add_row(
+            str(rank),
+            Text(printable(arm.label)),
+            mean,
+            _interval(arm),
+            f"{arm.pulls:,}",
+            relative,
+            Text(arm.status, COLOURS[arm.status]),
+        )
+    return found
+
+
+def _interval(arm: ArmResult) -> str:
+    if arm.low is None or arm.high is None:
+        return "-"
+    return _in_one_unit(arm.low, arm.high)
+
+
+def lines(race: RaceResult) -> list[str]:
+    """The certificate, the cap, and what was cut at it."""
+    result = race.result
+    said = [f"{result.samples:,} counted runs in {result.seconds:.1f} s; {_proof(race)}"]
+    cut = ", ".join(f"{count:,} of {printable(command)}" for command, count in race.cut.items())
+    said.append(f"cap {duration(race.cap)}; runs cut there: {cut or 'none'}")
+    if cut:
+        said.append("means of the commands with cut runs are means of min(time, cap)")
+    return said
+
+
+def _proof(race: RaceResult) -> str:
+    result = race.result
+    if result.certified:
+        slack = (
+            f", up to {duration(result.certifiable_epsilon)}" if result.certifiable_epsilon else ""
+        )
+        return f"certified: error <= {result.error_bound:g}{slack} ({result.theorem})"
+    parts = [f"not certified ({result.stopped or 'still running'})"]
+    if result.forecast is not None:
+        parts.append(f"about {result.forecast:,} more runs are needed, an estimate")
+    if result.certifiable_epsilon:
+        parts.append(f"certified as it is with --epsilon {result.certifiable_epsilon:.2g}")
+    if result.tied:
+        parts.append("the boundary looks tied: give a slack or a budget")
+    return "; ".join(parts)
+
+
+class RaceView(View):
+    """A race while it lasts, where it lasts long enough to be looked at."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if time.monotonic() - self.started >= QUIET:
+            yield table(self.result, ())
+            yield Text("   ".join(self.figures()))

@@ -1,0 +1,282 @@
+"""What a study may claim: its stopping rule, its levels and its theorem, restated from the docs.
+
+docs/theory.md has the LIL radius and its levels, docs/e-lucb.md the hybrid stop and its weights. A
+specification that no theorem covers is an error here: nothing can be claimed of it. That goes for
+every setting by itself: a policy has the settings listed here, with these values, and no others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from bestk.verification.classes import Decision
+
+# How the answer is compared with the others.
+PAIR = "pair"  # its weakest arm with the strongest arm outside
+EXCHANGE = "exchange"  # every arm with those that may replace it, on a matroid
+LEAD = "lead"  # its total with that of any other set, under revised means
+REGRET = "regret"  # ugape: the largest possible loss of an answered arm
+
+LIL, EVIDENCE, ROUNDS, SAMPLES = "lil", "evidence", "rounds", "samples"  # what bounds are made of
+SPLIT, UNIFORM, HYBRID = "split", "uniform", "hybrid"  # how the error is spread
+
+LEMMA_3_1 = "Lemma 2.1 with the union bound of Theorem 3.1"
+LEMMA_4_1 = "Lemma 2.1 with the union bound of Theorem 4.1"
+
+
+class Policy(NamedTuple):
+    """What is proved of a policy, and the settings with which it is."""
+
+    rule: str
+    bounds: str
+    levels: str
+    theorem: str  # with evidence it is one of docs/e-lucb.md
+    settings: tuple[str, ...] = ()
+
+
+OF_LIL = ("eps", "bound")
+POLICIES = {
+    "e-lucb": Policy(PAIR, EVIDENCE, HYBRID, "", ("rule", "independent", "weights")),
+    "e-clucb": Policy(LEAD, EVIDENCE, HYBRID, "", ("independent", "weights")),
+    "lil-rand-lucb": Policy(
+        PAIR,
+        LIL,
+        SPLIT,
+        "Theorem 3.1 (uniform levels: Lemma 2.1 with the union bound of Theorem 4.1)",
+        ("levels", "rule", *OF_LIL),
+    ),
+    "lucb++": Policy(PAIR, LIL, SPLIT, LEMMA_3_1, OF_LIL),
+    "lil-lucb": Policy(PAIR, LIL, UNIFORM, LEMMA_4_1, OF_LIL),
+    "uniform": Policy(PAIR, LIL, UNIFORM, LEMMA_4_1, OF_LIL),
+    "lil-clucb": Policy(
+        LEAD, LIL, UNIFORM, "Theorem 4.1 (other decision classes: Theorem 4.2)", OF_LIL
+    ),
+    "lucb": Policy(PAIR, ROUNDS, UNIFORM, "Kalyanakrishnan et al. (2012), correctness of LUCB1"),
+    "clucb": Policy(LEAD, SAMPLES, UNIFORM, "Chen et al. (2014), Theorem 1"),
+    "ugape": Policy(REGRET, SAMPLES, UNIFORM, "Gabillon et al. (2012), Theorem 2"),
+}
+# What a setting may be; eps and weights are numbers, on which their theorems have conditions.
+CHOICES: dict[str, tuple[str, ...]] = {
+    "levels": (SPLIT, UNIFORM),  # both have their union bound; the hybrid levels have none here
+    "bound": (LIL, EVIDENCE),
+    "rule": ("random", "radius", "both", "least-sampled"),  # any: proofs do not look at it
+    "independent": ("true", "false"),
+}
+PROBLEM = {
+    "decision", "rewards", "delta", "epsilon", "policy", "variant", "params", "maximize",
+}  # fmt: skip
+REWARDS: dict[str, set[str]] = {
+    "gaussian": {"sigma"},
+    "subgaussian": {"sigma"},
+    "bernoulli": set(),
+    "ratings": {"levels"},
+    "bounded": {"low", "high"},
+}
+FAITHFUL_EPS = 0.01
+BALANCE = 4  # a side has many arms if it has at least a quarter of the other's
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Everything that the stopping rule reads, as numbers."""
+
+    rule: str
+    bounds: str
+    theorem: str
+    nu: float  # the error probability that is claimed
+    epsilon: float  # the slack that the rule compares with
+    sigma: float
+    scale: float  # what differences are measured by: sigma, or the range of the rewards
+    sign: float  # -1: rewards are negated, and the largest are wanted as ever
+    eps: float = 0.0  # of the LIL
+    lower: float = math.nan  # level of lower bounds
+    upper: float = math.nan  # level of upper bounds
+    product: float = 0.0  # what the product of both sides' evidence counts for; 0: split stop
+    balanced: bool = False  # which mixture of normal evidence
+
+    @property
+    def levels(self) -> dict[str, float] | None:
+        """As the certificate has them; None where bounds depend on time."""
+        if self.bounds in (ROUNDS, SAMPLES):
+            return None
+        return {"lower": self.lower, "upper": self.upper, "product": self.product}
+
+
+def _require(condition: bool, what: str) -> None:
+    if not condition:
+        raise ValueError(what)
+
+
+# --- the assumption on rewards --------------------------------------------------------------------
+
+
+def limits_of(rewards: Mapping[str, Any]) -> tuple[float, float] | None:
+    """The least and the largest reward that a family allows; None of normal rewards."""
+    family = rewards["family"]
+    if family in ("gaussian", "subgaussian"):
+        return None
+    if family == "bernoulli":
+        return 0.0, 1.0
+    if family == "ratings":
+        return float(min(rewards["levels"])), float(max(rewards["levels"]))
+    return float(rewards["low"]), float(rewards["high"])
+
+
+def _scales(rewards: Mapping[str, Any]) -> tuple[float, float]:
+    """sigma, given or half the range (Hoeffding's lemma), and what differences are measured by."""
+    family = rewards["family"]
+    _require(family in REWARDS, f"the reward family {family} is unknown")
+    _require(rewards.keys() - {"family"} == REWARDS[family], f"settings of {family} rewards")
+    limits = limits_of(rewards)
+    if limits is None:
+        scale = sigma = float(rewards["sigma"])
+    else:
+        scale, sigma = limits[1] - limits[0], (limits[1] - limits[0]) / 2
+    _require(sigma > 0.0 and scale < math.inf, f"sigma = {sigma}")
+    return sigma, scale
+
+
+# --- the settings of a policy ---------------------------------------------------------------------
+
+
+def _settings(policy: Policy, problem: Mapping[str, Any]) -> dict[str, Any]:
+    """The policy's own settings, once each is one that it has with a value that it allows."""
+    params, name = problem["params"], problem["policy"]
+    read = {}
+    for setting, given in params.items():
+        _require(setting in policy.settings, f"{name} has no setting {setting}")
+        _require(given is not None, f"{setting} of {name} has no value")
+        read[setting] = str(given).lower() if setting == "independent" else given
+        allowed = CHOICES.get(setting, (read[setting],))
+        _require(read[setting] in allowed, f"{setting} of {name}: {given}")
+    evidence = policy.bounds == EVIDENCE or read.get("bound") == EVIDENCE
+    _require(not (evidence and "eps" in read), "eps of the LIL where bounds are by evidence")
+    variants = (None, "faithful") if policy.bounds == LIL and not evidence else (None,)
+    _require(problem["variant"] in variants, f"nothing is proved of a {problem['variant']} variant")
+    return read
+
+
+def _weights(params: Mapping[str, Any], n: int, k: int) -> tuple[float, float, float]:
+    """w1, w2, w3 of the hybrid stop: given, or by the rule of docs/e-lucb.md."""
+    independent = params.get("independent", "true") == "true"
+    given = params.get("weights")
+    if given is None:
+        ratio = max(k, n - k) / min(k, n - k)
+        w3 = 1.0 / (1.0 + math.sqrt(n) / 7.0 * ratio**0.3) if independent else 0.0
+        to_low = math.sqrt(n - k) / (math.sqrt(n - k) + math.sqrt(k))
+        return (1.0 - w3) * to_low, (1.0 - w3) * (1.0 - to_low), w3
+    w1, w2, w3 = map(float, given.split(",") if isinstance(given, str) else given)
+    total = w1 + w2 + w3
+    _require(w1 > 0 and w2 > 0 and w3 >= 0 and abs(total - 1.0) <= 1e-9, f"weights {given}")
+    _require(independent or w3 == 0.0, "a product of the evidence of dependent arms")
+    return w1 / total, w2 / total, w3 / total
+
+
+def _lil_levels(how: str, nu: float, n: int, k: int, eps: float) -> tuple[float, float]:
+    """Levels at which Theorem 3.1 (split) or 4.1 (uniform) gives error nu."""
+    _require(0.0 < eps < 1.0, f"eps = {eps}")
+    c_eps = (2.0 + eps) / eps * (1.0 / math.log1p(eps)) ** (1.0 + eps)
+    if how == SPLIT:
+        delta = nu / c_eps
+        levels = delta / (2 * (n - k)), delta / (2 * k)
+    else:
+        delta = (nu * n**eps / c_eps) ** (1.0 / (1.0 + eps))
+        levels = delta / n, delta / n
+    _require(max(levels) < math.log1p(eps) / math.e, "a level that Lemma 2.1 does not allow")
+    return levels
+
+
+def _theorem(rule: str, product: float, is_open: bool) -> str:
+    """Of the policies with evidence."""
+    if is_open:
+        number = 5
+    elif rule == LEAD:
+        number = 4
+    elif product == 0.0:
+        number = 2
+    else:
+        number = 3 if rule == EXCHANGE else 1
+    return f"docs/e-lucb.md, Theorem {number}"
+
+
+# --- the claim ------------------------------------------------------------------------------------
+
+
+class _Levels(NamedTuple):
+    """Of lower and of upper bounds, and what the product of both sides' evidence counts for."""
+
+    lower: float = math.nan
+    upper: float = math.nan
+    product: float = 0.0
+
+
+def _hybrid_levels(rule: str, nu: float, n: int, k: int, params: Mapping[str, Any]) -> _Levels:
+    """Theorems 1 and 3 of docs/e-lucb.md; Theorem 4 where totals are compared."""
+    if rule == LEAD:
+        _require("weights" not in params, "weights of a hybrid stop without a matroid")
+        return _Levels(nu / n, nu / n)
+    w1, w2, w3 = _weights(params, n, k)
+    return _Levels(nu * w2 / (n - k), nu * w1 / k, nu * w3 / (k * (n - k)))
+
+
+def _open_levels(
+    bounds: str, nu: float, n: int, k: int, max_arms: int, params: Mapping[str, Any]
+) -> _Levels:
+    """Theorem 5 of docs/e-lucb.md."""
+    _require(bounds == EVIDENCE and k > 0, "an open study of this kind")
+    _require("weights" not in params, "weights of a hybrid stop in an open study")
+    _require(type(max_arms) is int and max_arms >= n, f"{n} arms in a study of {max_arms}")
+    return _Levels(nu / (2 * max_arms), nu / (2 * max_arms))
+
+
+def read_claim(problem: Mapping[str, Any], max_arms: int | None, decision: Decision) -> Claim:
+    """What the problem's policy claims when it stops, with the arms that there are."""
+    _require(problem.keys() == PROBLEM, "a problem with other settings than are known")
+    name = problem["policy"]
+    _require(name in POLICIES, f"nothing is proved of the policy {name}")
+    rule, bounds, how, theorem, _ = POLICIES[name]
+    params = _settings(POLICIES[name], problem)
+    nu, slack, maximize = float(problem["delta"]), float(problem["epsilon"]), problem["maximize"]
+    _require(0.0 < nu < 1.0, f"delta = {nu}")
+    _require(0.0 <= slack < math.inf, f"epsilon = {slack}")
+    _require(maximize in (True, False), f"maximize = {maximize}")
+    _require(not (maximize and decision.ceiling == 0.0), "costs that are maximised")
+    _require(decision.k > 0 or rule == LEAD, f"{name} answers with the K best only")
+    bounds = EVIDENCE if params.get("bound") == EVIDENCE else bounds
+    how = params.get("levels", how)
+    n, k = decision.n_arms, decision.k
+    eps, levels = 0.0, _Levels()
+    if max_arms is not None:
+        levels = _open_levels(bounds, nu, n, k, max_arms, params)
+    elif how == HYBRID:
+        if name == "e-clucb" and decision.rank:
+            rule, k = EXCHANGE, decision.rank
+            slack /= min(k, n - k)  # of the total, over so many exchanges
+        levels = _hybrid_levels(rule, nu, n, k, params)
+    elif bounds == EVIDENCE:
+        levels = _Levels(nu / n, nu / n)
+        if how == SPLIT:
+            levels = _Levels(nu / (2 * (n - k)), nu / (2 * k))
+    elif bounds == LIL:
+        eps = float(params.get("eps", FAITHFUL_EPS))
+        levels = _Levels(*_lil_levels(how, nu, n, k, eps))
+    if bounds == EVIDENCE:
+        theorem = _theorem(rule, levels.product, max_arms is not None)
+    most = n if max_arms is None else max_arms
+    sigma, scale = _scales(problem["rewards"])
+    return Claim(
+        rule=rule,
+        bounds=bounds,
+        theorem=theorem,
+        nu=nu,
+        epsilon=slack,
+        sigma=sigma,
+        scale=scale,
+        sign=1.0 if maximize else -1.0,
+        eps=eps,
+        balanced=k == 0 or BALANCE * min(k, most - k) >= max(k, most - k),
+        **levels._asdict(),
+    )

@@ -1,0 +1,1 @@
+"""What tests share: studies and files to test on, commands to run, drawn cases, edits."""

@@ -1,0 +1,1 @@
+"""The algorithms once more: slow, obvious, straight from the pseudocode."""
