@@ -7,8 +7,6 @@ every pair, and must where brute force still does at 0.99 nu.
 
 from __future__ import annotations
 
-import ctypes
-import ctypes.util
 import json
 import random
 from dataclasses import dataclass, field
@@ -17,7 +15,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from bestk.decisions import DecisionClass, TopK
-from bestk.kernels import evidence, rng, special, step
+from bestk.kernels import evidence, rng, step
 from bestk.kernels.types import BERNSTEIN, BETTING, SEEN, TOTAL, Evidence
 from bestk.policies import Configured, configure
 from bestk.policies.stepper import Stepper
@@ -211,10 +209,3 @@ def page_of(problem: Problem) -> list:
     numbers = [float(x).hex() for array in arrays for x in array.flat]
     page = [problem.family, problem.policy, decisions, kernel.answer(), numbers]
     return json.loads(json.dumps(page))
-
-
-def use_the_log_gamma_of_c() -> None:
-    """Interpreted kernels would use Python's own, which differs in the last bits."""
-    own = ctypes.CDLL(ctypes.util.find_library("m")).lgamma
-    own.restype, own.argtypes = ctypes.c_double, [ctypes.c_double]
-    special.lgamma = own

@@ -2,10 +2,6 @@
 
 import itertools
 import math
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -390,37 +386,6 @@ def test_infinite_candidates_are_fully_refuted_or_not_at_all():
     for sign, s in ((ev.PLUS, 0.0), (ev.MINUS, 4.0)):  # all rewards at the end: no contradiction
         assert log_e(EVIDENCE["beta"], sign, (4.0, s, 0.0, NO_COUNTS), s / 4.0) < 0.0
         assert log_e(EVIDENCE["beta"], sign, stats, s / 4.0) == math.inf
-
-
-SCRIPT = """
-import sys; sys.path.insert(0, sys.argv[1])
-import test_evidence as t
-from bestk.kernels import evidence as ev
-from bestk.kernels import special
-for name, e in t.EVIDENCE.items():
-    for n, (stats, c) in enumerate(t.grid(name)):
-        if n % 23 == 0:
-            for sign in t.SIDES:
-                ends = [x * float("inf") for x in t.SIDES]
-                print(*(float(t.log_e(e, sign, stats, x)) for x in (c, *ends)))
-                print(float(ev.bound(e, sign, *stats, 0, 4.5, t.NAN)))
-"""
-
-
-def test_the_kernels_mean_the_same_as_plain_python():
-    """No branch leans on what compiled code forgives: log 0, division by 0, overflow."""
-    results = []
-    for off in ("0", "1"):
-        done = subprocess.run(
-            [sys.executable, "-c", SCRIPT, str(Path(__file__).parent)],
-            env={**os.environ, "NUMBA_DISABLE_JIT": off},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr[-2000:]
-        results.append(np.array(done.stdout.split(), dtype=float))
-    np.testing.assert_allclose(*results, rtol=1e-9, atol=1e-9)
 
 
 def test_nothing_seen_says_nothing():

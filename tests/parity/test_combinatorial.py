@@ -30,7 +30,7 @@ from bestk.policies import configure
 from bestk.policies.stepper import Stepper
 from bestk.rewards import Bernoulli, Gaussian
 from helpers import drawn, feasible
-from helpers.interpreted import check, print_journal
+from helpers.compiled import check
 from reference import naive
 
 CASES = [
@@ -407,9 +407,5 @@ def journal() -> list:
     return pages
 
 
-def test_interpreted_kernels_decide_like_compiled_ones():
-    check(journal, __file__)
-
-
-if __name__ == "__main__":
-    print_journal(journal)
+def test_interpreted_kernels_decide_like_compiled_ones(monkeypatch):
+    check(monkeypatch, journal)

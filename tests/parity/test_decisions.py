@@ -13,12 +13,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
+from bestk.compiled.live import Machine
 from bestk.decisions import TopK
 from bestk.kernels import bounds, rng, step
 from bestk.kernels.types import BERNOULLI, GAUSSIAN, World
 from bestk.policies import configure
 from bestk.rewards import Bernoulli, Gaussian
-from helpers.interpreted import check, print_journal
+from helpers.compiled import check
 from reference import naive
 
 CASES = [
@@ -131,17 +132,18 @@ class Kernel:
 
     def __post_init__(self):
         self.state = step.new_state(self.spec)
+        self.machine = Machine(self.spec, self.state)
         self.out = np.zeros(max(self.spec.n_arms, 2), np.int64)
         self.best = np.zeros(self.spec.k, np.int64)
 
     def ask(self) -> list[int]:
-        return self.out[: step.ask(self.state, self.spec, self.out)].tolist()
+        return self.out[: self.machine.call("ask", self.out)].tolist()
 
     def tell(self, arm: int, reward: float) -> None:
-        step.tell(self.state, self.spec, arm, reward)
+        self.machine.call("tell", arm, reward)
 
     def answer(self) -> list[int]:
-        step.recommend(self.state, self.spec, self.best)
+        self.machine.call("recommend", self.best)
         return self.best.tolist()
 
 
@@ -180,7 +182,7 @@ def agree(case, problem: Problem) -> int:
     policy, variant, params = case
     kernel, stopped = Kernel(spec_of(case, problem)), 0
     for run in problem.runs:
-        step.reset(kernel.state, run)  # the same state again: nothing of the last run may stay
+        kernel.machine.reset(run)  # the same state again: nothing of the last run may stay
         slow = naive.make(
             policy,
             variant,
@@ -270,16 +272,12 @@ def journal() -> list:
         for source in (some, coins):
             problem = settle(case, source(dice, 9, 4, cap=60, strays=0.1))
             kernel, decisions = Kernel(spec_of(case, problem)), []
-            step.reset(kernel.state, 3)
+            kernel.machine.reset(3)
             play(problem, 3, (kernel,), decisions.append)
             numbers = [x.hex() for x in (*kernel.state.sums, *kernel.state.keys.flat)]
             pages.append([name(case), decisions, kernel.answer(), numbers])
     return pages
 
 
-def test_interpreted_kernels_decide_like_compiled_ones():
-    check(journal, __file__)
-
-
-if __name__ == "__main__":
-    print_journal(journal)
+def test_interpreted_kernels_decide_like_compiled_ones(monkeypatch):
+    check(monkeypatch, journal)

@@ -9,7 +9,8 @@ import pytest
 
 import bestk
 from bestk.errors import InputError
-from bestk.kernels import rng, step
+from bestk.kernels import rng
+from bestk.kernels.statistics import tell_many
 from bestk.kernels.types import RUN
 from bestk.policies.stepper import Stepper
 from bestk.problem import Problem
@@ -46,18 +47,22 @@ def test_lucb_certifies_no_slack_below_its_own_intervals(tell):
     assert result.certifiable_epsilon == pytest.approx(max(0.0, rival - low), rel=2e-3)
 
 
+def tell_all(ours, values, n):
+    for arm, value in enumerate(values):
+        tell_many(ours.state, ours.spec, np.full(n, arm), np.full(n, value))
+    ours.machine.call("rebuild")
+
+
 @pytest.mark.parametrize("policy", ["e-lucb", "lil-rand-lucb"])
 def test_normal_rewards_far_from_zero_keep_their_digits(policy):
     """Constants at 9e8 + 0.374 and 9e8 + 0.32: plain sums round a third of each away."""
     better, worse, n = 9e8 + 0.374, 9e8 + 0.32, 2_400_000
     ours = stepper(bestk.Gaussian(1.0), policy=policy)
-    for arm, value in enumerate((better, worse)):
-        step.tell_many(ours.state, ours.spec, np.full(n, arm), np.full(n, value))
+    tell_all(ours, (better, worse), n)
     np.testing.assert_array_equal(ours.state.means, [better, worse])
     assert ours.answer() == [0]
     near = stepper(bestk.Gaussian(1.0), policy=policy)
-    for arm, value in enumerate((0.374, 0.32)):
-        step.tell_many(near.state, near.spec, np.full(n, arm), np.full(n, value))
+    tell_all(near, (0.374, 0.32), n)
     assert ours.certifiable_epsilon == pytest.approx(near.certifiable_epsilon, abs=1e-4)
     assert ours.ask() == near.ask()
 
@@ -96,7 +101,7 @@ def test_plans_have_coins_of_their_own():
     fold = study._fold
     fold.planner.recount()
     fold.state.means[:] = 0.505  # between two levels, so that stand-ins are rounded
-    shadow = fold.planner.shadow(fold.state)
+    shadow = fold.planner.shadow(fold.stepper.machine).state
     up = (shadow.levels - fold.state.levels)[:, :-1] @ np.arange(65) - 32
     run = int(fold.state.clock[RUN])
     coins = np.array([rng.uniform(9, run, arm, 1, rng.ROUNDING) for arm in range(40)])

@@ -31,7 +31,7 @@ class Kernels:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.interpreted = {kernel.__name__: kernel for kernel in KINDS[program.kind][0]}
+        self.interpreted = {kernel.__name__: kernel for kernel in KINDS[program.kind]}
         self.loaded: Loaded | None = None
         self._spent = 0.0
         self._next = LOADING
@@ -71,7 +71,7 @@ class Machine:
         self.spec, self.state = spec, state
         if kernels is None:
             around = spec.family == CPE and spec.structure == NO_ORACLE
-            kernels = Kernels.of(AROUND if around else LIVE, Axes.of(spec, state))
+            kernels = Kernels.of(AROUND if around else LIVE, Axes.of(spec, state.evidence))
         self.kernels = kernels
         self._lean: tuple[Any, Any] | None = None
 

@@ -23,31 +23,28 @@ from bestk.kernels import cpe, evidence, loop, step, types
 
 Kernel = Callable[..., Any]
 
-# What each kind of program holds, and the axes that it depends on.
+# What each kind of program holds.
 PLAY = "play"  # the simulator's loop
 TURN = "turn"  # the same around a Python oracle
 LIVE = "live"  # one observation at a time
 AROUND = "around"  # the same around a Python oracle
 SEQUENCE = "sequence"  # of confidence intervals
 
-_POLICY = ("family", "radius", "rule", "structure", "hybrid", "kind")
 _COMMON = (step.tell, step.rebuild, step.recommend, step.slack)
 _PIECES = (step.ask_means, cpe.means, cpe.revise, cpe.choose, cpe.lead)
-KINDS: dict[str, tuple[tuple[Kernel, ...], tuple[str, ...]]] = {
-    PLAY: ((loop.play_many,), (*_POLICY, "law")),
-    TURN: ((loop.turn, loop.score, *_PIECES), (*_POLICY, "law")),
-    LIVE: ((step.ask, step.is_certified, *_COMMON), _POLICY),
-    AROUND: ((*_PIECES, *_COMMON), _POLICY),
-    SEQUENCE: ((evidence.sequence,), ("kind",)),
+KINDS: dict[str, tuple[Kernel, ...]] = {
+    PLAY: (loop.play_many,),
+    TURN: (loop.turn, loop.score, *_PIECES),
+    LIVE: (step.ask, step.is_certified, *_COMMON),
+    AROUND: (*_PIECES, *_COMMON),
+    SEQUENCE: (evidence.sequence,),
 }
 CODES = {
     "family": ("pair", "clucb", "ugape", "lil-ucb", "cpe", "exchange"),
     "radius": ("lil", "rounds", "samples", "evidence"),
-    "rule": ("random", "both", "least", "every", "radius"),
     "structure": ("", "partition", "forest", "dag", "roads", "explicit"),
     "hybrid": ("", "hybrid"),
     "kind": ("normal", "beta", "betting", "bernstein"),
-    "law": ("gaussian", "bernoulli", "table"),
 }
 
 
@@ -72,18 +69,15 @@ class Axes(NamedTuple):
 
     family: int = 0
     radius: int = 0
-    rule: int = 0
     structure: int = 0
     hybrid: bool = False
     kind: int = 0
-    law: int = 0
 
     @classmethod
-    def of(cls, spec: types.Spec, state: types.State, law: int = 0) -> Axes:
-        """Those of a policy in a state."""
-        rule = spec.rule if spec.family in (types.PAIR, types.EXCHANGE) else 0
-        kind = state.evidence.kind if spec.radius == types.EVIDENCE else 0
-        return cls(spec.family, spec.radius, rule, spec.structure, spec.hybrid, kind, law)
+    def of(cls, spec: types.Spec, e: types.Evidence) -> Axes:
+        """Those of a policy with that evidence."""
+        kind = e.kind if spec.radius == types.EVIDENCE else 0
+        return cls(spec.family, spec.radius, spec.structure, spec.hybrid, kind)
 
 
 @dataclass(frozen=True)
@@ -96,8 +90,8 @@ class Program:
     @property
     def name(self) -> str:
         """Of its files."""
-        words = (CODES[axis][int(getattr(self.axes, axis))] for axis in KINDS[self.kind][1])
-        return "-".join([self.kind, *filter(None, words)]).replace(" ", "-")
+        words = (CODES[axis][int(value)] for axis, value in self.axes._asdict().items())
+        return "-".join([self.kind, *filter(None, words)])
 
     @property
     def path(self) -> Path:
@@ -135,9 +129,7 @@ class Program:
     def _source(self) -> str:
         from bestk.compiled.specialise import Specialisation
 
-        kernels, names = KINDS[self.kind]
-        axes = {axis: getattr(self.axes, axis) for axis in names}
-        return Specialisation(axes, kernels).source(self.name)
+        return Specialisation(self.axes._asdict(), KINDS[self.kind]).source(self.name)
 
     def acquire(self) -> Loaded:
         """The program in this process, compiled first if need be; a terminal is told so."""
@@ -174,7 +166,7 @@ class Program:
                 del sys.modules[name]
                 raise
         loaded = Loaded(module)
-        for kernel in KINDS[self.kind][0]:
+        for kernel in KINDS[self.kind]:
             arguments = _arguments(kernel, self.axes)
             lean = tuple(loaded.lean(argument) for argument in arguments)
             function = getattr(module, f"{kernel.__module__.rpartition('.')[2]}_{kernel.__name__}")
@@ -204,14 +196,13 @@ def _arguments(kernel: Kernel, axes: Axes) -> tuple[Any, ...]:
     """Arguments of the types that a kernel is called with."""
     names = kernel.__code__.co_varnames[: kernel.__code__.co_argcount]
     policy = axes._asdict()
-    kind, law = policy.pop("kind"), policy.pop("law")
-    e = types.NO_EVIDENCE._replace(kind=kind)
-    spec = types.Spec(n_arms=2, k=1, seed=1, **_NUMBERS, **policy)
+    e = types.NO_EVIDENCE._replace(kind=policy.pop("kind"))
+    spec = types.Spec(n_arms=2, k=1, rule=0, seed=1, **_NUMBERS, **policy)
     floats, counts, flags = np.zeros(2), np.zeros(2, np.int64), np.zeros(2, np.bool_)
     examples = {
         "state": step.new_state(spec, evidence=e),
         "spec": spec,
-        "world": types.World(law, floats, 1.0),
+        "world": types.World(0, floats, 1.0),
         "e": e,
         "counts": np.zeros((1, 2), np.int64),
         **dict.fromkeys(("values", "data", "mean", "low", "high", "carry"), floats),

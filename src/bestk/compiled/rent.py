@@ -23,7 +23,7 @@ def loaded_at_once(program: Program) -> Loaded | None:
 
 def in_pieces(program: Program, shared: tuple[Any, ...], total: int) -> None:
     """Call the only kernel of a program with ranges of 0, ..., total - 1 as its last arguments."""
-    kernel = KINDS[program.kind][0][0]
+    kernel = KINDS[program.kind][0]
     first, size, started = 0, 16, time.perf_counter()
     loaded = loaded_at_once(program) if total > size else None
     while first < total and loaded is None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from math import erfc, exp, lgamma, log, log1p, pi, sqrt
+from math import erfc, exp, log, log1p, pi, sqrt
 
 _ROOT_PI = sqrt(pi)
-_HALF_LOG_2PI = 0.5 * log(2.0 * pi)
+SMALL = 16
 
 
 def log_erfcx(x: float) -> float:
@@ -47,24 +47,43 @@ def rayleigh(y: float) -> tuple[float, float]:
     return value + log(-_ROOT_PI * y), 2.0 * y + 1.0 / y
 
 
-def stirling_half(x: float) -> float:
-    """log Gamma(x + 1/2) - (x log x - x + log(2 pi)/2), for x >= 0."""
-    if x <= 0.0:
-        return -0.5 * log(2.0)
-    if x < 16.0:
-        return lgamma(x + 0.5) - (x * log(x) - x + _HALF_LOG_2PI)
+def _series_half(x: float) -> float:
     r = 1.0 / (x * x)  # DLMF 5.11.8 at h = 1/2
     tail = 127.0 / 215040.0 - 511.0 / 608256.0 * r
     return (-1.0 / 24.0 + r * (7.0 / 2880.0 + r * (-31.0 / 40320.0 + r * tail))) / x
 
 
-def stirling(x: float) -> float:
-    """log Gamma(x + 1) - (x log x - x + log(2 pi x)/2), for x > 0."""
-    if x < 16.0:
-        return lgamma(x + 1.0) - (x * log(x) - x + 0.5 * log(x) + _HALF_LOG_2PI)
+def _series(x: float) -> float:
     r = 1.0 / (x * x)  # DLMF 5.11.1
     tail = -1.0 / 1680.0 + r / 1188.0
     return (1.0 / 12.0 + r * (-1.0 / 360.0 + r * (1.0 / 1260.0 + r * tail))) / x
+
+
+# Below SMALL, Gamma(x + h) = Gamma(x + h + SMALL) / ((x + h) ... (x + h + SMALL - 1)). The C library
+# has its own log Gamma, and so has Python, with other last bits: interpreted and compiled kernels
+# must agree.
+
+
+def stirling_half(x: float) -> float:
+    """log Gamma(x + 1/2) - (x log x - x + log(2 pi)/2), for x >= 0."""
+    if x <= 0.0:
+        return -0.5 * log(2.0)
+    if x >= SMALL:
+        return _series_half(x)
+    y, ratio = x + SMALL, 1.0
+    for j in range(SMALL):
+        ratio *= y / (x + 0.5 + j)
+    return x * log(y / x) - SMALL + log(ratio) + _series_half(y)
+
+
+def stirling(x: float) -> float:
+    """log Gamma(x + 1) - (x log x - x + log(2 pi x)/2), for x > 0."""
+    if x >= SMALL:
+        return _series(x)
+    y, ratio = x + SMALL, 1.0
+    for j in range(SMALL):
+        ratio *= y / (x + 1.0 + j)
+    return (x + 0.5) * log(y / x) - SMALL + log(ratio) + _series(y)
 
 
 def beta_least(t: float, s: float) -> float:

@@ -31,7 +31,7 @@ NORMAL, BETA, BETTING, BERNSTEIN = range(4)
 
 # Fields of Spec, Evidence and World that are constants in compiled code: the branches that a policy
 # never takes are not compiled. No other field has such a name.
-AXES = ("family", "radius", "rule", "structure", "hybrid", "kind", "law")
+AXES = ("family", "radius", "structure", "hybrid", "kind")
 
 
 def outlined(function: F) -> F:

@@ -9,6 +9,7 @@ from typing import Any
 
 from bestk.arguments import integer, real, shown
 from bestk.bounds import levels as lv
+from bestk.compiled.programs import Axes
 from bestk.confidence import policy_evidence
 from bestk.decisions import DecisionClass, TopK
 from bestk.errors import InputError, UnknownName
@@ -48,6 +49,11 @@ class Configured:
     def bets(self) -> bool:
         """Whether it stops by bets on the levels of rewards with a range."""
         return self.spec.radius == t.EVIDENCE and self.evidence.kind == t.BETTING
+
+    @property
+    def axes(self) -> Axes:
+        """Which programs it needs."""
+        return Axes.of(self.spec, self.evidence)
 
     def new_state(self) -> t.State:
         """The state before the first observation."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bestk.compiled.live import Kernels, Machine
-from bestk.compiled.programs import PLAY, TURN, Axes, Loaded, Program
+from bestk.compiled.programs import PLAY, TURN, Loaded, Program
 from bestk.kernels import loop
 from bestk.kernels.types import TOTAL, BoolArray, IntArray, State, World
 from bestk.policies import Configured
@@ -82,9 +82,8 @@ class Batch:
     @property
     def program(self) -> Program:
         """What plays it."""
-        spec, state = self.configured.spec, self.configured.new_state()
-        kind = TURN if is_python(spec) else PLAY
-        return Program(kind, Axes.of(spec, state, self.world.law))
+        kind = TURN if is_python(self.configured.spec) else PLAY
+        return Program(kind, self.configured.axes)
 
     def play(self, part: range, loaded: Loaded | None) -> int:
         """Run the runs of `part`, compiled or not; returns how many."""
