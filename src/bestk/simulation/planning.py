@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +19,7 @@ from bestk.kernels.types import FloatArray, IntArray
 from bestk.policies.configure import SLACK
 from bestk.problem import Problem
 from bestk.rewards import Gaussian, Rewards
+from bestk.simulation.distribution import spread_over_threads
 from bestk.simulation.engine import as_instance, simulate, whole
 from bestk.simulation.instances import Instance
 from bestk.simulation.limits import best_k_limit
@@ -337,17 +337,8 @@ def _shares(
             counts += state.counts
         return counts
 
-    counts = np.zeros(n_arms, np.int64)
-    with ThreadPoolExecutor(jobs) as pool:
-        futures = {pool.submit(play, part): part for part in _parts(runs, jobs)}
-        try:
-            for future in as_completed(futures):
-                counts += future.result()
-                progress(len(futures[future]))
-        except BaseException:  # an interrupt stops the kernels too
-            cancel[0] = 1
-            pool.shutdown(cancel_futures=True)
-            raise
+    parts = list(_parts(runs, jobs))
+    counts = np.sum(spread_over_threads(jobs, play, parts, cancel, progress), axis=0)
     shares: FloatArray = counts / counts.sum()
     return shares
 
