@@ -210,29 +210,35 @@ def test_reproduce_writes_the_same_rows(client, tmp_path):
 
 
 def test_an_interrupt_leaves_the_cluster_behind(client):
-    process = start(
+    with start(
         "simulate", *SMALL, "--policy", "lil-rand-lucb", "--runs", "50000", "--dask",
         client.scheduler.address,
-    )  # fmt: skip
-    while not any(client.processing().values()):
-        assert process.poll() is None
-    assert interrupt(process) == "bestk: interrupted\n"
+    ) as process:  # fmt: skip
+        wait_for_work(client, process)
+        assert interrupt(process) == "bestk: interrupted\n"
     assert client.submit(pow, 2, 10, pure=False).result() == 1024
 
 
 def test_a_cluster_that_goes_away_ends_the_run():
-    with LocalCluster(
-        n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
-    ) as brief:
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
+        ) as brief,
+        start("simulate", *SMALL, "--runs", "1000000", "--dask", brief.scheduler_address) as run,
+    ):
         address = brief.scheduler_address
-        process = start("simulate", *SMALL, "--runs", "1000000", "--dask", address)
         with Client(brief) as client:
-            while not any(client.processing().values()):
-                assert process.poll() is None
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 1
+            wait_for_work(client, run)
+        brief.close()
+        _, err = run.communicate(timeout=60)
+    assert run.returncode == 1
     assert f"the Dask scheduler at {address} has gone" in err
     assert err.count("\n") == 1
+
+
+def wait_for_work(client, process):
+    while not any(client.processing().values()):
+        assert process.poll() is None
 
 
 def refused(address, *more):

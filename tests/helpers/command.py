@@ -4,7 +4,7 @@ import io
 import signal
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 from typer.main import get_command
@@ -38,12 +38,17 @@ def good(*args):
     return done.stdout
 
 
+@contextmanager
 def start(*args):
-    """Start a run that can be interrupted."""
-    return subprocess.Popen(
+    """A run that can be interrupted; what is left of it at the end of the block is killed."""
+    with subprocess.Popen(
         [BESTK, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         preexec_fn=_heed_interrupts,  # noqa: PLW1509 - no threads here
-    )  # fmt: skip
+    ) as process:  # fmt: skip
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def _heed_interrupts():

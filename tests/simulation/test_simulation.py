@@ -1,6 +1,8 @@
 """The engine: reproducible, independent of threads, honest about what it did not finish."""
 
 import json
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -204,3 +206,31 @@ def test_an_error_in_the_progress_callback_stops_the_kernels():
 
     with pytest.raises(KeyboardInterrupt):
         run(runs=1000, progress=fail)
+
+
+INTERRUPTED = """
+import random, signal, time
+from concurrent.futures import ThreadPoolExecutor
+from bestk.simulation.distribution import spread
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+signal.signal(signal.SIGALRM, interrupt)
+with ThreadPoolExecutor(2) as pool:
+    for _ in range(1000):
+        try:
+            signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-6, 5e-4))
+            spread(pool, lambda block: time.sleep(1e-3), [range(1)] * 16, None)
+        except KeyboardInterrupt:
+            pass
+    print(spread(pool, len, [range(2), range(3)], None))
+"""
+
+
+def test_interrupts_at_any_moment_leave_no_lock_behind():
+    """The executor of a Dask cluster, and this pool at its end, wait for a lock forever."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.stdout, done.stderr) == ("[2, 3]\n", "")

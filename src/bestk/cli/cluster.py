@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from distributed import Client
 
-PATIENCE = 5  # seconds to wait for a scheduler, and for its first worker
+PATIENCE = 5  # seconds to wait for a scheduler, for its first worker, and for a goodbye
 
 Dask = Annotated[
     str | None,
@@ -45,13 +45,15 @@ def workers(address: str | None, jobs: int | None) -> Iterator[Workers]:
         raise InputError("--jobs was refused: with --dask the threads are those of the workers")
     from concurrent.futures import CancelledError
 
-    with _connect(address) as client:
+    client = _connect(address)
+    try:
         _check_builds(client, address)
-        try:
-            # blocks of runs are pure functions, but there is no use in hashing their arguments
-            yield Workers(sum(client.nthreads().values()), client.get_executor(pure=False))
-        except CancelledError:
-            raise ConnectionError(f"the Dask scheduler at {address} has gone") from None
+        # blocks of runs are pure functions, but there is no use in hashing their arguments
+        yield Workers(sum(client.nthreads().values()), client.get_executor(pure=False))
+    except CancelledError:
+        raise ConnectionError(f"the Dask scheduler at {address} has gone") from None
+    finally:
+        _leave(client)
 
 
 def _connect(address: str) -> Client:
@@ -69,17 +71,26 @@ def _connect(address: str) -> Client:
         raise InputError(f"--dask {address} was refused: no Dask scheduler there ({why})") from None
     if kind != "Scheduler":
         raise InputError(f"--dask {address} was refused: that is a {kind}, not the scheduler")
-    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # errors are raised, too
+    for name in ("distributed.client", "tornado.application"):  # errors are raised, too
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     client = Client(address, timeout=PATIENCE, set_as_default=False)
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
     except TimeoutError:
-        client.close()
+        _leave(client)
         raise InputError(
             f"--dask {address} was refused: the scheduler has no workers; start some with"
             f" `dask worker {address}`"
         ) from None
     return client
+
+
+def _leave(client: Client) -> None:
+    """Say goodbye, but not wait for an answer forever: the end of this process says it as well."""
+    try:
+        client.close(timeout=PATIENCE)
+    except TimeoutError:
+        client.status = "closed"  # or it would wait once more when it is collected
 
 
 async def _kind(address: str) -> str:

@@ -5,21 +5,19 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
+from concurrent.futures import Executor
+from functools import partial
 
 from bestk.compiled.modes import NEVER, mode
 from bestk.compiled.programs import wait
 from bestk.compiled.rent import RENT, loaded_at_once
-from bestk.kernels.types import IntArray
 from bestk.policies.stepper import is_python
 from bestk.problem import Problem
 from bestk.simulation.batch import Batch, Outcome
 from bestk.simulation.instances import Instance
+from bestk.simulation.spreading import Progress, spread, spread_over_threads
 
 CHUNKS = 8  # pieces of work per job: small enough to share, large enough to amortise
-
-Progress = Callable[[int], None]  # called with the number of runs just finished
 
 
 def _blocks(runs: range, jobs: int) -> list[range]:
@@ -42,7 +40,7 @@ def play_here(batch: Batch, jobs: int, progress: Progress) -> Outcome:
         progress(len(batch.runs))
         return batch.outcome
     code, blocks = loaded or batch.program.acquire(), _blocks(batch.runs, jobs)
-    play_in_threads(lambda part: batch.play(part, code), blocks, jobs, batch.cancel, progress)
+    spread_over_threads(jobs, lambda part: batch.play(part, code), blocks, batch.cancel, progress)
     return batch.outcome
 
 
@@ -66,25 +64,6 @@ def _is_played_interpreted(batch: Batch) -> bool:
     return True
 
 
-def play_in_threads(
-    play: Callable[[range], int],
-    parts: list[range],
-    jobs: int,
-    cancel: IntArray,
-    progress: Progress,
-) -> None:
-    """Spread parts over threads (kernels release the GIL); an interrupt stops the kernels too."""
-    with ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(play, part) for part in parts]
-        try:
-            for future in as_completed(futures):
-                progress(future.result())
-        except BaseException:
-            cancel[0] = 1
-            pool.shutdown(cancel_futures=True)
-            raise
-
-
 def play_block(instance: Instance, problem: Problem, seed: int, cap: int, runs: range) -> Outcome:
     """A block of runs from scratch, wherever this is called: the same numbers as at home."""
     return play_here(Batch.of(instance, problem, seed, cap, runs), 1, ignore)
@@ -105,14 +84,5 @@ def play_on(
     progress: Progress,
 ) -> Outcome:
     """Spread the runs over an executor of threads, processes or machines."""
-    blocks = _blocks(range(runs), jobs)
-    futures = [executor.submit(play_block, instance, problem, seed, cap, block) for block in blocks]
-    try:
-        for future in as_completed(futures):
-            done = future.result()
-            progress(len(done.samples))
-    except BaseException:
-        for future in futures:
-            future.cancel()
-        raise
-    return Outcome.joined([future.result() for future in futures])
+    play = partial(play_block, instance, problem, seed, cap)
+    return Outcome.joined(spread(executor, play, _blocks(range(runs), jobs), progress))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,11 +20,11 @@ from bestk.policies.configure import SLACK
 from bestk.problem import Problem
 from bestk.rewards import Gaussian, Rewards
 from bestk.simulation.batch import Batch
-from bestk.simulation.distribution import play_in_threads
 from bestk.simulation.engine import as_instance, simulate, whole
 from bestk.simulation.instances import Instance
 from bestk.simulation.lower_bound import best_k_limit
 from bestk.simulation.records import SimulationResult
+from bestk.simulation.spreading import spread_over_threads
 
 POLICIES = ("e-lucb", "lil-rand-lucb", "uniform")  # ours, the paper's, what people do without
 AUTO = "auto"
@@ -327,16 +326,17 @@ def _shares(
     a share of the expected cost, and the same on any number of threads.
     """
     batch = Batch.of(result.instance, result.problem, result.seed, result.max_samples, range(runs))
-    counts, lock = np.zeros(len(result.instance.means), np.int64), threading.Lock()
     loaded = loaded_at_once(batch.program)
-
-    def play(part: range) -> int:
-        counted = batch.counted(part, loaded)
-        with lock:
-            counts[:] += counted
-        return len(part)
-
-    play_in_threads(play, list(_parts(runs, jobs)), jobs, batch.cancel, progress)
+    counts = np.sum(
+        spread_over_threads(
+            jobs,
+            lambda part: batch.counted(part, loaded),
+            list(_parts(runs, jobs)),
+            batch.cancel,
+            progress,
+        ),
+        axis=0,
+    )
     shares: FloatArray = counts / counts.sum()
     return shares
 
