@@ -211,7 +211,7 @@ def test_an_error_in_the_progress_callback_stops_the_kernels():
 INTERRUPTED = """
 import random, signal, time
 from concurrent.futures import ThreadPoolExecutor
-from bestk.simulation.distribution import spread
+from bestk.simulation.spreading import spread
 
 def interrupt(*_):
     raise KeyboardInterrupt

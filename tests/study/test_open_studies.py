@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import bestk
+from bestk.compiled.live import Machine
 from bestk.errors import InputError, PullError
-from bestk.kernels import step
 from bestk.kernels.types import RUN
 from bestk.problem import Problem
 from bestk.storage import events as ev
@@ -231,17 +231,19 @@ def test_answers_told_in_batches_leave_what_one_by_one_leaves(batch):
         np.testing.assert_array_equal(study._fold.state.keys, single.state.keys)
 
 
-def test_many_bounds_by_bets_are_computed_once_only(monkeypatch):
-    """The short cut is taken at all: without it the tree would be updated tell by tell."""
+def test_a_log_is_read_by_numpy_and_its_trees_are_built_once(monkeypatch):
     study = Study("s", "abcdef", k=2, seed=3)
     go(study, Raters(bestk.Bounded()), 60)
     log = list(study._journal.storage.read("s"))
+    called, original = [], Machine.call
+    monkeypatch.setattr(
+        Machine, "call", lambda self, *a: (called.append(a[0]), original(self, *a))[1]
+    )
     fold = Fold(study.specification)
-    sizes = []
-    original = step.tell_many
-    monkeypatch.setattr(step, "tell_many", lambda *a: (sizes.append(a[2].size), original(*a)))
     fold.apply(log)
-    assert sizes == [60]
+    assert called == []
+    fold.plan()
+    assert called[:2] == ["rebuild", "ask"]
 
 
 def test_the_shadow_of_open_pulls_is_the_one_that_would_be_built_anew():

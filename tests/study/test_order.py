@@ -112,6 +112,8 @@ def test_the_state_that_counts_is_told_of_the_longest_prefix_asked(rewards, by_a
             check_state(study, expected, lost)
             resumed = Fold(study.specification)
             resumed.apply(events)
+            for fold in (resumed, study._fold):
+                fold.machine.settle()
             assert resumed.state.keys.tobytes() == study._fold.state.keys.tobytes()
             assert resumed.plan() == study._fold.plan()
 

@@ -92,7 +92,7 @@ def test_intervals_are_those_of_the_study(policy, params, family, maximize):
     fold.apply(storage.read("s"))
     if policy == "lucb":
         step.next_round(fold.state)  # as its rule does when it checks
-    low, high = intervals(fold.state, fold.spec)
+    low, high = intervals(fold.machine)
     _, claim, statistics = recomputed(followed(storage))
     assert statistics.counts.tolist() == fold.state.counts.tolist()
     means, lower, upper = (statistics.origin + own for own in
@@ -171,7 +171,7 @@ def test_a_log_of_anything_says_what_the_study_says(seed):
     assert sum(history.open) == len(fold.open)
     assert history.reissued == len(fold.holders)
     if fold.is_whole:
-        low, high = intervals(fold.state, fold.spec)
+        low, high = intervals(fold.machine)
         rows = history.present
         assert statistics.lower[rows] == pytest.approx(low, abs=1e-6)
         assert statistics.upper[rows] == pytest.approx(high, abs=1e-6)
@@ -218,7 +218,7 @@ def test_the_hybrid_stop_holds_where_kernels_and_brute_force_say_so(family):
                        statistics.evidence, statistics.origin, claim.scale)  # fmt: skip
         chosen = np.isin(np.arange(6), fold.stepper.answer())
         verdict = judge(claim, decision, arms, chosen)
-        assert verdict.holds >= step.is_certified(fold.state, fold.spec)
+        assert verdict.holds >= fold.machine.call("is_certified")
         if verdict.statistic > claim.epsilon:
             least = brute(claim, arms, np.flatnonzero(chosen), np.flatnonzero(~chosen))
             assert verdict.holds == (least >= 1.0)

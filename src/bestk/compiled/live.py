@@ -16,11 +16,12 @@ from typing import Any
 from bestk.compiled.background import Compilation
 from bestk.compiled.modes import NEVER, NOW, mode
 from bestk.compiled.programs import AROUND, KINDS, LIVE, Axes, Loaded, Program
-from bestk.kernels import step
-from bestk.kernels.types import CPE, NO_ORACLE, Spec, State
+from bestk.kernels import statistics, step
+from bestk.kernels.types import CPE, NO_ORACLE, SEEN, FloatArray, IntArray, Spec, State
 
 LOADING = 1.0  # seconds of interpreted kernels after which compiled ones are loaded, if they exist
 COMPILING = 4.0  # after which a process is asked to compile them
+OF_STATISTICS = ("rebuild", "intervals")  # kernels that look at no tree
 LOOK = 0.2  # seconds of interpreted kernels between two looks at that process
 
 _known: dict[Program, Kernels] = {}
@@ -73,14 +74,34 @@ class Machine:
             around = spec.family == CPE and spec.structure == NO_ORACLE
             kernels = Kernels.of(AROUND if around else LIVE, Axes.of(spec, state.evidence))
         self.kernels = kernels
+        self.is_stale = False  # whether the trees have yet to see what the statistics say
         self._lean: tuple[Any, Any] | None = None
 
     def copy(self, state: State) -> Machine:
-        """The same policy in another state."""
+        """The same policy in another state, which must be up to date."""
         return Machine(self.spec, state, self.kernels)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every arm has been observed."""
+        self.settle()
+        return bool(self.state.clock[SEEN] == self.spec.n_arms)
+
+    def tell_many(self, arms: IntArray, rewards: FloatArray) -> None:
+        """Record observations by numpy; the trees are built when next needed."""
+        statistics.tell_many(self.state, self.spec, arms, rewards)
+        self.is_stale = True
+
+    def settle(self) -> None:
+        """Build the trees if they are not up to date."""
+        if self.is_stale:
+            self.is_stale = False
+            self.call("rebuild")
 
     def call(self, name: str, *arguments: Any) -> Any:
         """Let a kernel act on the state."""
+        if self.is_stale and name not in OF_STATISTICS:
+            self.settle()
         loaded = self.kernels.loaded
         if loaded is None:
             started = time.perf_counter()
@@ -93,6 +114,7 @@ class Machine:
 
     def at(self, epsilon: float) -> Machine:
         """The same state with another slack."""
+        self.settle()
         return Machine(self.spec._replace(epsilon=epsilon), self.state, self.kernels)
 
     def reset(self, run: int) -> None:

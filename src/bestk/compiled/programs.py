@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bestk.compiled import cache
-from bestk.kernels import cpe, evidence, loop, step, types
+from bestk.kernels import bounds, cpe, evidence, loop, step, types
 
 Kernel = Callable[..., Any]
 
@@ -30,7 +30,7 @@ LIVE = "live"  # one observation at a time
 AROUND = "around"  # the same around a Python oracle
 SEQUENCE = "sequence"  # of confidence intervals
 
-_COMMON = (step.tell, step.rebuild, step.recommend, step.slack)
+_COMMON = (step.tell, step.rebuild, step.recommend, step.slack, bounds.intervals)
 _PIECES = (step.ask_means, cpe.means, cpe.revise, cpe.choose, cpe.lead)
 KINDS: dict[str, tuple[Kernel, ...]] = {
     PLAY: (loop.play_many,),

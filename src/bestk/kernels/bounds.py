@@ -19,6 +19,7 @@ from bestk.kernels import evidence, kinetic, trees
 from bestk.kernels.types import (
     ALL_SAMPLES,
     EVIDENCE,
+    HIGH,
     LOW,
     LUCB_ROUNDS,
     NORMAL,
@@ -26,6 +27,7 @@ from bestk.kernels.types import (
     SIGN,
     TOTAL,
     WIDTH,
+    FloatArray,
     Slot,
     Spec,
     State,
@@ -193,3 +195,26 @@ def index(state: State, spec: Spec, slot: Slot, i: int) -> float:
     if grows(spec):
         return slot.sign * kinetic.value(state.keys, state.slopes, slot, i, state.widths[WIDTH])
     return slot.sign * state.keys[slot.row, i]
+
+
+@outlined
+def intervals(state: State, spec: Spec, low: FloatArray, high: FloatArray) -> None:
+    """Both ends of the interval of every arm that has been sampled, from its statistics alone.
+
+    Where radii depend on time, as of `widths`. The warm starts of inverted bounds are left alone.
+    """
+    for i in range(spec.n_arms):
+        t = state.counts[i]
+        if t == 0:
+            continue
+        if inverts(state, spec):
+            s = state.sums[i] + t * state.origins[i]
+            e, v, n = state.evidence, state.spread[i], float(t)
+            low[i] = evidence.bound(e, 1.0, n, s, v, state.levels, i, -spec.log_lower, np.nan)
+            high[i] = evidence.bound(e, -1.0, n, s, v, state.levels, i, -spec.log_upper, np.nan)
+        elif grows(spec):
+            u = state.widths[WIDTH] / sqrt(float(t))
+            low[i], high[i] = state.means[i] - u, state.means[i] + u
+        else:
+            low[i] = state.means[i] - radius(state, spec, LOW, t)
+            high[i] = state.means[i] + radius(state, spec, HIGH, t)

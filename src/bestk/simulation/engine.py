@@ -21,9 +21,10 @@ from bestk.errors import InputError, TiedMeansWarning
 from bestk.problem import Problem
 from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings, Rewards
 from bestk.simulation.batch import Batch
-from bestk.simulation.distribution import Progress, ignore, play_here, play_on
+from bestk.simulation.distribution import ignore, play_here, play_on
 from bestk.simulation.instances import TIE, Instance, make_instance, structured
 from bestk.simulation.records import SimulationResult
+from bestk.simulation.spreading import Progress
 
 MAX_SAMPLES = 10**9  # per run
 

@@ -87,6 +87,7 @@ def _certificate(
     while batch := list(islice(before, BATCH)):
         digest.update(b"".join(map(line, batch)))
         fold.apply(batch)
+    fold.machine.settle()
     stop = next(log)
     digest.update(line(stop))
     answer = json.loads(stop.data)
@@ -95,7 +96,7 @@ def _certificate(
     if spec.radius == LUCB_ROUNDS:
         step.next_round(state)  # the rule was checked one round later
         round_ = int(state.clock[ROUND])
-    lower, upper = intervals(state, spec)
+    lower, upper = intervals(fold.machine)
     levels = None
     if spec.radius in (LIL, EVIDENCE):
         product = math.exp(spec.log_both) if spec.log_both > -math.inf else 0.0
@@ -177,7 +178,7 @@ def _stop(fold: Fold, lower: FloatArray, upper: FloatArray, chosen: BoolArray) -
         rival = decision.best(revised.copy())
         statistic = float(revised[rival & ~chosen].sum() - revised[chosen & ~rival].sum())
     else:
-        statistic = float(step.slack(state, spec))
+        statistic = float(fold.machine.call("slack"))
     rule = "regret" if spec.family == UGAPE else "lead"
     if pair is not None:
         rule = "bounds" if statistic <= spec.epsilon else "evidence"

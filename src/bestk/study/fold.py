@@ -25,14 +25,13 @@ import numpy as np
 from bestk.decisions.labels import freeze
 from bestk.errors import StorageError
 from bestk.kernels import step
-from bestk.kernels.statistics import tell_many
-from bestk.kernels.types import LUCB_ROUNDS, State
+from bestk.kernels.types import LUCB_ROUNDS
 from bestk.policies.stepper import Stepper
 from bestk.storage import events as ev
 from bestk.storage.events import ASKED, OBSERVED, TOLD, Event
 from bestk.study.order import Open, Order, opened
 from bestk.study.owners import Holders
-from bestk.study.planning import Planner, add_hole, is_whole
+from bestk.study.planning import Planner, add_hole
 from bestk.study.specification import Specification
 from bestk.study.tally import Tally
 
@@ -71,7 +70,6 @@ class Fold:
         self.holes = [0] * len(self.all_labels)  # pulls without a value among those that count
         self._told: list[int] = []  # rows of what counts and the policy has yet to be told
         self._rewards: list[float] = []  # theirs, as they were told
-        self._stale = False  # whether the trees have yet to see what was counted
         self._shelf: dict[int, dict[str, Any]] = {}  # statistics of withdrawn arms
         self.changes = 0  # how often arms came or went
         self._lay(list(range(len(self.all_labels))))
@@ -83,7 +81,7 @@ class Fold:
         decision, self.configured = self.specification.configure(len(arms))
         self.spec = self.configured.spec
         self.stepper = Stepper(decision, self.configured)
-        self.state: State = self.stepper.state
+        self.machine, self.state = self.stepper.machine, self.stepper.state
         is_worst = self.specification.lost == "worst"
         open_arms = (pull.arm for pull in self.open.values())
         self.planner = Planner(self.stepper, self.rows, is_worst, open_arms)
@@ -98,7 +96,7 @@ class Fold:
     @property
     def is_whole(self) -> bool:
         """Whether every arm has an observation that counts."""
-        return is_whole(self.state)
+        return self.machine.is_whole
 
     @property
     def given_up(self) -> list[int]:
@@ -140,7 +138,7 @@ class Fold:
                 self._observe()
                 self._rare(event)
             if len(self._told) >= CHUNK:
-                self._observe(rebuilds=False)
+                self._observe()
         self._observe()
 
     def _apply_pairs(
@@ -170,7 +168,7 @@ class Fold:
             following = None
             event = next(rest, None)
             if len(told) >= CHUNK:
-                self._observe(rebuilds=False)
+                self._observe()
         many = size - begun
         if last is not None:
             self.last = last[5]
@@ -250,27 +248,22 @@ class Fold:
         self.holes[arm] += 1
         self.planner.recount()
         if self.planner.counts_holes:
-            add_hole(self.state, self.rows[arm])
-            self._stale = True
+            add_hole(self.machine, self.rows[arm])
 
-    def _observe(self, rebuilds: bool = True) -> None:
-        """Tell the policy what was gathered; its trees may wait until the rest is, too."""
-        if self._told:
-            self.planner.recount()
-            if len(self._told) < self.spec.n_arms and not self._stale:
-                self._tell_singly()
-            else:
-                rows, rewards = np.array(self._told, np.int64), np.array(self._rewards)
-                is_told = rows >= 0
-                self.tally.add(np.array(self.arms)[rows[is_told]], rewards[is_told])
-                tell_many(self.state, self.spec, rows, self.spec.sign * rewards)
-                self._stale = True
-            self._told.clear()
-            self._rewards.clear()
-        if self._stale and rebuilds:
-            self.planner.recount()
-            self.stepper.machine.call("rebuild")
-            self._stale = False
+    def _observe(self) -> None:
+        """Tell the policy what was gathered."""
+        if not self._told:
+            return
+        self.planner.recount()
+        if len(self._told) < self.spec.n_arms and not self.machine.is_stale:
+            self._tell_singly()
+        else:
+            rows, rewards = np.array(self._told, np.int64), np.array(self._rewards)
+            is_told = rows >= 0
+            self.tally.add(np.array(self.arms)[rows[is_told]], rewards[is_told])
+            self.machine.tell_many(rows, self.spec.sign * rewards)
+        self._told.clear()
+        self._rewards.clear()
 
     def _tell_singly(self) -> None:
         """A few observations: their arms alone change, and the rest of the trees stands."""
@@ -385,7 +378,7 @@ class Fold:
         for arm in arms:
             for name, value in self._shelf.pop(arm, {}).items():
                 getattr(self.state, name)[self.rows[arm]] = value
-        self.stepper.machine.call("rebuild")
+        self.machine.is_stale = True
         self.waiting = [arm for arm in self.waiting if arm in self.rows]
         self.stopped = None
 

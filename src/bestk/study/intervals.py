@@ -6,52 +6,26 @@ import math
 
 import numpy as np
 
-from bestk.kernels import bounds, evidence
-from bestk.kernels.types import HIGH, LOW, ROUND, SIGN, FloatArray, Spec, State
+from bestk.compiled.live import Machine
+from bestk.kernels import bounds
+from bestk.kernels.types import ROUND, WIDTH, FloatArray
 
 
-def intervals(state: State, spec: Spec) -> tuple[FloatArray, FloatArray]:
-    """Lower and upper bounds as the policy sees them (negated rewards to minimise)."""
+def intervals(machine: Machine) -> tuple[FloatArray, FloatArray]:
+    """Lower and upper bounds as the policy sees them (negated rewards to minimise).
+
+    LUCB's are those of its last round, which is never below the samples of an arm: its proof needs
+    that.
+    """
+    state, spec = machine.state, machine.spec
     low, high = np.full(spec.n_arms, -math.inf), np.full(spec.n_arms, math.inf)
-    width = _width(state, spec) if bounds.grows(spec) else 0.0
-    for i in np.flatnonzero(state.counts):
-        if bounds.inverts(state, spec):
-            low[i], high[i] = (_inverted(state, spec, int(i), end) for end in (LOW, HIGH))
-            continue
-        t = int(state.counts[i])
-        if bounds.grows(spec):
-            down = up = width / math.sqrt(t)
-        else:
-            down, up = (bounds.radius(state, spec, end, t) for end in (LOW, HIGH))
-        low[i], high[i] = state.means[i] - down, state.means[i] + up
+    round_, width = state.clock[ROUND], state.widths[WIDTH]
+    if bounds.grows(spec) and state.counts.any():
+        state.clock[ROUND] = max(round_, state.counts.max(), 1)
+        state.widths[WIDTH] = bounds.width(state, spec)
+    machine.call("intervals", low, high)
+    state.clock[ROUND], state.widths[WIDTH] = round_, width
     return low, high
-
-
-def _width(state: State, spec: Spec) -> float:
-    """As of LUCB's last round, which is never below the samples of an arm: its proof needs that."""
-    before = state.clock[ROUND]
-    state.clock[ROUND] = max(before, state.counts.max(), 1)
-    try:
-        return float(bounds.width(state, spec))
-    finally:
-        state.clock[ROUND] = before
-
-
-def _inverted(state: State, spec: Spec, i: int, end: int) -> float:
-    """A bound by evidence, from scratch: the kernel's own warm starts are left alone."""
-    return float(
-        evidence.bound(
-            state.evidence,
-            -SIGN[end],
-            float(state.counts[i]),
-            state.sums[i] + state.counts[i] * state.origins[i],
-            state.spread[i],
-            state.levels,
-            i,
-            -(spec.log_lower if end == LOW else spec.log_upper),
-            math.nan,
-        )
-    )
 
 
 def verdicts(low: FloatArray, high: FloatArray, k: int) -> list[str]:

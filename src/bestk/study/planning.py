@@ -14,7 +14,7 @@ from itertools import islice
 import numpy as np
 
 from bestk.compiled.live import Machine
-from bestk.kernels.types import ASKS, PLANS, ROUND, SEEN, State
+from bestk.kernels.types import ASKS, PLANS, ROUND, State
 from bestk.policies.stepper import Stepper
 
 SHARED = ("radii", "table", "evidence")  # parts of a State that depend on nothing told
@@ -76,19 +76,19 @@ class Planner:
 
         It is the set that was tested: around a Python oracle another call may find another one.
         """
-        if not is_whole(self.machine.state) or self._ask(self.machine, 0):
+        if not self.machine.is_whole or self._ask(self.machine, 0):
             return None
         return self.stepper.tested()
 
     def plan(self, late: Collection[Late], rounds: int) -> list[int] | None:
         """The next round; None: stop; empty: wait, for what is told would be enough."""
         rows = []
-        if is_whole(self.machine.state):
+        if self.machine.is_whole:
             rows = self._ask(self.machine, rounds)
             if not rows:
                 return None
         base = self._everything(late)
-        if not is_whole(base.state):
+        if not base.is_whole:
             return self._least(base)
         if late:
             rows = self._ask(base, rounds)
@@ -101,7 +101,7 @@ class Planner:
     def answer(self, late: Collection[Late]) -> list[int]:
         """The present answer: on what counts, else on everything told, else none."""
         for machine in (self.machine, self._everything(late)):
-            if is_whole(machine.state):
+            if machine.is_whole:
                 self.stepper.machine = machine
                 try:
                     return self.stepper.answer()
@@ -131,8 +131,7 @@ class Planner:
             if reward is not None:
                 self._ahead.call("tell", self._rows[arm], self.spec.sign * reward)
             elif self.counts_holes:
-                add_hole(self._ahead.state, self._rows[arm])
-                self._ahead.call("rebuild")
+                add_hole(self._ahead, self._rows[arm])
         self._known = len(late)
         return self._ahead
 
@@ -153,17 +152,14 @@ class Planner:
         return [int(np.argmin(base.state.counts + np.array(self._open)))]
 
 
-def is_whole(state: State) -> bool:
-    """Whether every arm has been observed."""
-    return bool(state.clock[SEEN] == len(state.counts))
-
-
-def add_hole(state: State, row: int) -> None:
-    """Count a lost observation as the worst that it can have been; rebuild the state afterwards."""
-    state.levels[row, -1] += 1
+def add_hole(machine: Machine, row: int) -> None:
+    """Count a lost observation as the worst that it can have been."""
+    machine.state.levels[row, -1] += 1
+    machine.is_stale = True
 
 
 def _copy(machine: Machine) -> Machine:
+    machine.settle()
     fields = machine.state._asdict()
     for name in fields.keys() - SHARED:
         fields[name] = fields[name].copy()

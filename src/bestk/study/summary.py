@@ -25,8 +25,8 @@ def summarise(
 ) -> Result:
     """What the log says, in the user's own units."""
     labels, problem, spec = fold.labels, specification.problem, fold.spec
-    state, configured, decision = fold.state, fold.configured, fold.stepper.decision
-    low, high = intervals(state, spec)
+    configured, decision = fold.configured, fold.stepper.decision
+    low, high = intervals(fold.machine)
     whole = fold.is_whole
     pulls, means = _everything(fold)
     certified = fold.stopped is not None and configured.guarantee is not None

@@ -132,7 +132,7 @@ def _look(fold: Fold, arms: Sequence[Hashable]) -> FloatArray:
     wanted = np.zeros_like(state.counts)  # intervals are computed for observed arms: these alone
     for _, _, row in places:
         wanted[row] = state.counts[row]
-    low, high = intervals(state._replace(counts=wanted), fold.spec)
+    low, high = intervals(fold.machine.copy(state._replace(counts=wanted)))
     means = fold.tally.means
     for place, arm, row in places:
         count = int(wanted[row])
