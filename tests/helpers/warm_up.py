@@ -1,23 +1,56 @@
-"""Compile all kernels before the tests run on several cores, which would each compile them.
+"""Compile what several test files use, before they run on several cores.
 
-Two processes compile two halves: the simulator's loop, and the steps that a live study calls.
+Each of the others is compiled by the one file that wants it. Two processes share the work, the
+largest programs first.
 """
 
-import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor
 
-SIMULATE = """
-import bestk
-bestk.simulate("1-sparse", arms=4, k=1, runs=1)
-"""
-STUDY = """
-import bestk
-for policy in ("e-lucb", "lil-rand-lucb"):
-    study = bestk.Study("s", "abcd", k=1, policy=policy, rewards=bestk.Bernoulli())
-    study.tell_many([(pull, 1) for pull in study.ask(4)])
-    study.tell(*study.ask(), 1)
-    study.result
-"""
+from bestk.compiled.programs import LIVE, PLAY, Axes, Program
+from bestk.kernels.types import (
+    ALL_SAMPLES,
+    BETA,
+    BETTING,
+    CLUCB,
+    EVIDENCE,
+    EXCHANGE,
+    FOREST,
+    LIL,
+    LIL_UCB,
+    LUCB_ROUNDS,
+    NORMAL,
+    PAIR,
+    PARTITION,
+    UGAPE,
+)
 
-started = [subprocess.Popen([sys.executable, "-c", code]) for code in (SIMULATE, STUDY)]
-sys.exit(max(process.wait() for process in started))
+E_LUCB = [Axes(PAIR, EVIDENCE, hybrid=True, kind=kind) for kind in (BETTING, BETA, NORMAL)]
+PAPER = [
+    Axes(CLUCB, LIL),
+    Axes(CLUCB, ALL_SAMPLES),
+    Axes(UGAPE, ALL_SAMPLES),
+    Axes(PAIR, LUCB_ROUNDS),
+    Axes(PAIR, LIL),
+    Axes(LIL_UCB, LIL),
+]
+E_CLUCB = [
+    Axes(EXCHANGE, EVIDENCE, structure, hybrid=True, kind=NORMAL)
+    for structure in (PARTITION, FOREST)
+]
+PROGRAMS = [
+    *(Program(LIVE, axes) for axes in E_LUCB + E_CLUCB),
+    *(Program(PLAY, axes) for axes in E_LUCB),
+    *(Program(kind, axes) for kind in (LIVE, PLAY) for axes in PAPER),
+]
+
+
+def main():
+    with ProcessPoolExecutor(2) as pool:
+        for program, done in [(p, pool.submit(p.compile)) for p in PROGRAMS]:
+            done.result()
+            print(f"{program.name}: {program.last_took()} s", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -59,9 +59,9 @@ def _series(x: float) -> float:
     return (1.0 / 12.0 + r * (-1.0 / 360.0 + r * (1.0 / 1260.0 + r * tail))) / x
 
 
-# Below SMALL, Gamma(x + h) = Gamma(x + h + SMALL) / ((x + h) ... (x + h + SMALL - 1)). The log Gammas
-# of the C library and of Python differ in their last bits; interpreted and compiled kernels must
-# not.
+# Below SMALL, Gamma(x + h) = Gamma(x + h + SMALL) / ((x + h) ... (x + h + SMALL - 1)). The log
+# Gammas of the C library and of Python differ in their last bits; interpreted and compiled kernels
+# must not.
 
 
 def stirling_half(x: float) -> float:
