@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bestk.ahead import compile as compile
     from bestk.confidence import ConfidenceSequence as ConfidenceSequence
     from bestk.confidence import confidence_sequence as confidence_sequence
     from bestk.decisions import BinaryProgram as BinaryProgram
@@ -99,6 +100,7 @@ _HOMES = {
     "structured": "simulation",
     "Pull": "study",
     "Result": "study",
+    "compile": "ahead",
     "Study": "study",
     "identify": "study",
 }

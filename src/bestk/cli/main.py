@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 from bestk import __version__
 from bestk.cli.backup import backup
 from bestk.cli.certify import certify
+from bestk.cli.compile import compile_
 from bestk.cli.console import note
 from bestk.cli.doctor import doctor
 from bestk.cli.export import export
@@ -124,6 +125,7 @@ for _command in (
     app.command()(_guard(_command))
 app.command(cls=PlanCommand)(_guard(plan))
 app.command("list")(_guard(list_))
+app.command("compile")(_guard(compile_))
 
 
 def _version(wanted: bool) -> None:
