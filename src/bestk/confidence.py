@@ -117,9 +117,9 @@ def confidence_sequence(
 ) -> ConfidenceSequence:
     """The running mean of `data` and an interval for the true mean, after each reward.
 
-    The intervals hold at all times at once with probability at least 1 - alpha (alpha/2 a side), if
-    each reward, given the earlier ones, has the same mean and fits the assumption `rewards`. Data
-    that contradict the assumption are refused. For Bounded rewards the order matters.
+    The intervals hold at all times at once with probability at least 1 - alpha (alpha/2 per side),
+    if each reward, given the earlier ones, has the same mean and fits the assumption `rewards`.
+    Data that contradict the assumption are refused. For Bounded rewards the order matters.
     """
     alpha = portion(alpha, "alpha")
     require_rewards(rewards)

@@ -120,7 +120,7 @@ class BestKSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc] # 
     ----------
     top_k_ : parameters of the k found, best mean first.
     best_params_, best_index_, best_score_, best_estimator_, refit_time_ : of the first of them.
-    cv_results_ : dict of arrays with an entry a candidate: params, param_NAME, mean_test_score,
+    cv_results_ : dict of arrays with one entry per candidate: params, param_NAME, mean_test_score,
         std_test_score, rank_test_score (by mean alone: one that is out, of few fits, may rank above
         one that is in), n_pulls (fits), low and high (its confidence interval), status (in, out or
         undecided).

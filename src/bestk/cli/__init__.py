@@ -1,1 +1,1 @@
-"""The command line: one file a command; thin: parse, call, render."""
+"""The command line: one file per command; thin: parse, call, render."""

@@ -1,4 +1,4 @@
-"""results.csv: one row a point, appended whole as soon as it is known, read back to resume."""
+"""results.csv: one row per point, appended whole as soon as it is known, read back to resume."""
 
 from __future__ import annotations
 

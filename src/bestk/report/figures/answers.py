@@ -64,7 +64,7 @@ def draw_bars(
     path: Path,
     title: str,
 ) -> Path:
-    """Write a PNG for a class without a graph: a bar an arm, its height the observed mean."""
+    """Write a PNG for a class without a graph: one bar per arm, its height the observed mean."""
     pyplot = load_matplotlib()
     drawing, axes = pyplot.subplots(figsize=(8, 4.5))
     colours = [CHOSEN if arm in set(chosen) else OTHER for arm in range(len(names))]

@@ -11,7 +11,7 @@ from bestk.output import replacing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# One colour and marker a policy, everywhere (Okabe and Ito's palette, safe for colour blindness).
+# One colour and marker per policy, everywhere (Okabe and Ito's palette, safe for colour blindness).
 STYLES: dict[str, tuple[str, str]] = {
     "lil-rand-lucb": ("#d55e00", "o"),
     "lucb++": ("#0072b2", "s"),
