@@ -27,7 +27,7 @@ sys.stdin.read()
 STUDY = """
 import bestk, sys
 result = bestk.identify(["a", "b"], lambda arm: arm == "a", k=1, rewards=bestk.Bernoulli())
-print(result.answer, "numba" in sys.modules)
+print(list(result.top), "numba" in sys.modules)
 """
 
 
