@@ -63,7 +63,8 @@ def test_observations_told_at_once_are_those_told_one_by_one(problem, monkeypatc
         problem = Problem(bestk.TopK(5, 2), bestk.Bounded())  # a third kind of rewards
     dice = np.random.default_rng(5)
     n = problem.decision.n_arms
-    arms = np.concatenate([np.arange(n), dice.integers(-1, n, 60)])
+    with_rounds = -1 if problem.policy == "lucb" else 0
+    arms = np.concatenate([np.arange(n), dice.integers(with_rounds, n, 60)])
     rewards = dice.random(arms.size)
     if isinstance(problem.rewards, bestk.Bernoulli | bestk.Ratings):
         rewards = np.round(rewards)

@@ -170,7 +170,7 @@ def test_a_log_of_anything_says_what_the_study_says(seed):
     assert given_up == fold.given_up
     assert sum(history.open) == len(fold.open)
     assert history.reissued == len(fold.holders)
-    if fold.is_whole:
+    if fold.machine.is_whole:
         low, high = intervals(fold.machine)
         rows = history.present
         assert statistics.lower[rows] == pytest.approx(low, abs=1e-6)

@@ -17,6 +17,7 @@ from typing import Any
 
 from bestk.arguments import duration, flag, integer, shown
 from bestk.commands.process import Finished, how_it_failed, kill_running, run_command, split
+from bestk.compiled.live import alone
 from bestk.decisions import TopK
 from bestk.errors import ArmFailedError, InputError
 from bestk.problem import Problem
@@ -179,7 +180,7 @@ class Race:
         self._cut_interrupted()
         runner = Runner(self.study, self._measure, budget=budget)
         try:
-            with watch(runner):
+            with watch(runner), alone():
                 result = runner.run()
         except ArmFailedError as error:
             raise self._trouble or error from None

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from bestk.compiled.programs import seconds_waited
 from bestk.decisions.labels import freeze
 from bestk.errors import StorageError
 from bestk.kernels import step
@@ -48,6 +49,8 @@ class Fold:
         self.specification = specification
         self.seen = 0  # events folded
         self.first = self.last = 0.0  # when they were written; for people alone
+        self.waited = 0.0  # how long of that this process waited for machine code
+        self._waited_before = seconds_waited()
         self.told = 0  # observations, counted or held
         self.rounds = 0  # asks of the policy
         self.handed = 0  # pulls so far
@@ -94,11 +97,6 @@ class Fold:
         return [self.all_labels[arm] for arm in self.arms]
 
     @property
-    def is_whole(self) -> bool:
-        """Whether every arm has an observation that counts."""
-        return self.machine.is_whole
-
-    @property
     def given_up(self) -> list[int]:
         """Pulls of every arm that were forgotten, expired, or dropped as it was withdrawn."""
         given_up = [0] * len(self.all_labels)
@@ -140,6 +138,7 @@ class Fold:
             if len(self._told) >= CHUNK:
                 self._observe()
         self._observe()
+        self.waited = seconds_waited() - self._waited_before
 
     def _apply_pairs(
         self, event: Event | None, rest: Iterator[Event]
@@ -271,7 +270,7 @@ class Fold:
             if row >= 0:
                 self.tally.add_one(self.arms[row], reward)
                 self.planner.tell(row, reward)
-            elif self.is_whole:
+            elif self.machine.is_whole:
                 step.next_round(self.state)
 
     def _rare(self, event: Event) -> None:

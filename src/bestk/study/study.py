@@ -395,5 +395,5 @@ class Study:
 
     @property
     def seconds(self) -> float:
-        """From the beginning of the study to the last that happened in it."""
-        return max(0.0, self._fold.last - self._fold.first)
+        """From the beginning of the study to the last that happened in it, without compiling."""
+        return max(0.0, self._fold.last - self._fold.first - self._fold.waited)

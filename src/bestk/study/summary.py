@@ -27,7 +27,7 @@ def summarise(
     labels, problem, spec = fold.labels, specification.problem, fold.spec
     configured, decision = fold.configured, fold.stepper.decision
     low, high = intervals(fold.machine)
-    whole = fold.is_whole
+    whole = fold.machine.is_whole
     pulls, means = _everything(fold)
     certified = fold.stopped is not None and configured.guarantee is not None
     stopped = fold.stopped
