@@ -1,9 +1,11 @@
 """The same decisions by interpreted kernels, by compiled ones, and by both in turn."""
 
 from contextlib import contextmanager
+from functools import cache
 
-from bestk.compiled import live
+from bestk.compiled import live, programs
 from bestk.compiled.modes import VARIABLE
+from bestk.kernels import evidence
 
 
 @contextmanager
@@ -28,3 +30,24 @@ def check(monkeypatch, journal):
 def switch(machine):
     """Use compiled kernels from now on."""
     machine.kernels.loaded = machine.kernels.program.acquire()
+
+
+class CompiledEvidence:
+    """`bestk.kernels.evidence` with its two searches compiled, for tests that call them often."""
+
+    def __getattr__(self, name):
+        return getattr(evidence, name)
+
+    def bound(self, e, *arguments):
+        code = _compiled(e.kind)
+        return code.code["bound"](code.lean(e), *arguments)
+
+    def log_evidence(self, e, *arguments):
+        code = _compiled(e.kind)
+        return code.code["log_evidence"](code.lean(e), *arguments)
+
+
+@cache
+def _compiled(kind):
+    programs.KINDS.setdefault("evidence", (evidence.bound, evidence.log_evidence))
+    return programs.Program("evidence", programs.Axes(kind=kind)).acquire()

@@ -15,8 +15,8 @@ from functools import cache, cached_property
 import numpy as np
 
 from bestk.decisions import DecisionClass, TopK
-from bestk.kernels import evidence, rng, step
-from bestk.kernels.types import BERNSTEIN, BETTING, SEEN, TOTAL, Evidence
+from bestk.kernels import evidence, rng
+from bestk.kernels.types import BERNSTEIN, BETTING, Evidence
 from bestk.policies import Configured, configure
 from bestk.policies.stepper import Stepper
 from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings, Rewards
@@ -183,7 +183,7 @@ def agree(problem: Problem, tally: Tally, runs=(0,)) -> None:
 
 def load(kernel, seen) -> None:
     """Put what was seen of every arm where telling rewards would have put it."""
-    state, spec = kernel.state, kernel.spec
+    state = kernel.state
     kernel.reset(0)
     for i, summary in enumerate(seen):
         if state.evidence.kind == BETTING:
@@ -193,8 +193,7 @@ def load(kernel, seen) -> None:
         else:
             state.counts[i], state.sums[i] = summary
     state.means[:] = state.sums / state.counts
-    state.clock[SEEN], state.clock[TOTAL] = spec.n_arms, state.counts.sum()
-    step._build(state, spec)
+    kernel.machine.call("rebuild")
 
 
 # --- compiled and interpreted ---------------------------------------------------------------------

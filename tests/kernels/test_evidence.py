@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from bestk.confidence import evidence_for, policy_evidence
 from bestk.errors import InputError
-from bestk.kernels import evidence as ev
 from bestk.kernels import special
 from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings
+from helpers.compiled import CompiledEvidence
 
 NAN = float("nan")
 NO_COUNTS = np.zeros((1, 2), dtype=np.int64)
+ev = CompiledEvidence()
 SIDES = (ev.PLUS, ev.MINUS)
 LEVELS = (1.0, 2.0, 2.5, 5.0)
 FAMILIES = {

@@ -17,13 +17,13 @@ import pytest
 from bestk.bounds.levels import hybrid_weights
 from bestk.confidence import policy_evidence
 from bestk.decisions import TopK
-from bestk.kernels import evidence as ev
-from bestk.kernels import step
 from bestk.policies import configure
 from bestk.policies.stepper import Stepper
 from bestk.rewards import Bernoulli, Ratings
+from helpers.compiled import CompiledEvidence
 from helpers.lockstep import load
 
+ev = CompiledEvidence()
 SIDES = (ev.PLUS, ev.MINUS)
 STARS = (-1.0, 0.5, 1.0)
 NOTHING = (0, 0, 0)
@@ -177,7 +177,7 @@ def test_no_rule_that_chooses_arms_certifies_a_wrong_answer_more_often_than_nu(
     def is_wrong(arms) -> bool:
         load(kernel, [(zeros + ones, float(ones)) for zeros, ones in arms])
         wrong = any(means[i] < threshold for i in kernel.answer())
-        return wrong and step.is_certified(kernel.state, kernel.spec)
+        return wrong and kernel.machine.call("is_certified")
 
     @cache
     def worst(arms, left) -> float:

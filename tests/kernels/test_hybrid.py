@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bestk.compiled.live import Machine
 from bestk.decisions import PartitionMatroid, SpanningTree, TopK
-from bestk.kernels import step
 from bestk.kernels.types import WITNESS_IN, WITNESS_OUT
 from helpers import feasible
 from helpers.lockstep import FAMILIES, Problem, load, play
@@ -75,7 +75,7 @@ def summaries(draw, family, n):
 def certified(kernel, epsilon) -> bool:
     """At that slack of a single pair, as if never asked before."""
     kernel.state.clock[WITNESS_IN] = kernel.state.clock[WITNESS_OUT] = -1
-    return step.is_certified(kernel.state, kernel.spec._replace(epsilon=epsilon))
+    return kernel.machine.at(epsilon).call("is_certified")
 
 
 def brute_force(slow, pairs, epsilon) -> float:
@@ -105,7 +105,7 @@ def check(problem, seen, share) -> bool:
         exchanges, pairs = 1, list(product(top, naive.others(top, problem.n)))
     else:
         exchanges, pairs = min(len(top), problem.n - len(top)), slow.pairs(top)
-    split = max(0.0, step.slack(kernel.state, kernel.spec)) / exchanges
+    split = max(0.0, kernel.machine.call("slack")) / exchanges
     least = kernel.certifiable_epsilon / exchanges
     assert 0.0 <= least <= split
     for epsilon in (0.0, share, least, 0.97 * least, share * split):
@@ -117,9 +117,10 @@ def check(problem, seen, share) -> bool:
     assert certified(kernel, least)
     assert least < 1e-9 or not certified(kernel, 0.99 * least)
     # the product only helps, and without it the bounds decide
-    alone = kernel.spec._replace(log_both=-math.inf)
+    alone = kernel.spec._replace(log_both=-math.inf, hybrid=False)
     for more in (0.99, 1.0 + 1e-9) if split > 0.0 else ():
-        by_bounds = step.is_certified(kernel.state, alone._replace(epsilon=more * split))
+        machine = Machine(alone, kernel.state).at(more * split)
+        by_bounds = machine.call("is_certified")
         assert by_bounds == (more > 1.0)
     return least < 0.95 * split
 
@@ -188,7 +189,8 @@ def test_the_product_never_makes_a_run_longer(family):
         for product_counts in (True, False):
             kernel = problem.stepper()
             if not product_counts:
-                kernel.spec = kernel.spec._replace(log_both=-math.inf)
+                alone = kernel.spec._replace(log_both=-math.inf, hybrid=False)
+                kernel.machine = Machine(alone, kernel.state)
             rounds[product_counts] = []
             assert play(
                 problem, run, kernel, lambda *x, into=rounds[product_counts]: into.append(x)
@@ -233,7 +235,7 @@ def test_no_reward_and_no_count_makes_a_nan(policy):
         load(kernel, [(t, t * m) for t, m in zip(counts, means, strict=True)])
         state = kernel.state
         least = kernel.certifiable_epsilon
-        assert 0.0 <= least <= step.slack(state, kernel.spec) * (1 + 1e-12) or least == 0.0
+        assert 0.0 <= least <= kernel.machine.call("slack") * (1 + 1e-12) or least == 0.0
         assert set(kernel.ask()) <= set(range(6))
         assert not np.isnan(state.keys).any()
         assert not np.isnan(state.weights).any()

@@ -394,10 +394,13 @@ def test_on_the_k_largest_the_two_pseudocodes_agree_as_well(case):
 
 
 def journal() -> list:
-    """Every decision of an instance of each class, and the weights they rest on, digit by digit."""
+    """Every decision of instances of some classes, and the weights they rest on, to the digit."""
     dice, pages = random.Random(8), []
-    for kind in CLASSES:
-        for case in CASES:
+    cases = dict(
+        zip(("spanning-tree", "cyclic-path", "oracle"), (CASES[0], CASES[3], CASES[2]), strict=True)
+    )
+    for kind, case in cases.items():  # each a program of its own
+        for _ in range(4):
             problem = replace(some(dice, kind), cap=40)
             kernel, decisions = stepper_of(case, problem), []
             kernel.reset(3)

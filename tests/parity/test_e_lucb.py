@@ -186,7 +186,6 @@ def observed(dice, family, t, x):
 def journal() -> list:
     dice = random.Random(6)
     compiled = [("gaussian", "e-lucb"), ("bernoulli", "e-lucb"), ("ranged", "e-lucb")]
-    compiled.append(("wide", "lil-rand-lucb"))  # each is a program of its own
     cases = [(family, case) for family, policy in compiled for case in CASES if case[0] == policy]
     return [page_of(some(dice, family, 4, case, strays=0.1, cap=60)) for family, case in cases]
 

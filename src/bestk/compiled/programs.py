@@ -208,8 +208,8 @@ def _arguments(kernel: Kernel, axes: Axes) -> tuple[Any, ...]:
         **dict.fromkeys(("values", "data", "mean", "low", "high", "carry"), floats),
         **dict.fromkeys(("samples", "top_samples", "out", "cancel", "index"), counts),
         **dict.fromkeys(("acceptable", "finished", "right"), flags),
-        **dict.fromkeys(("run", "first_run", "max_samples", "arm", "first", "last"), 0),
-        **dict.fromkeys(("reward", "least", "target"), 0.0),
+        **dict.fromkeys(("run", "first_run", "max_samples", "arm", "i", "first", "last"), 0),
+        **dict.fromkeys(("reward", "least", "target", "sign", "t", "s", "v", "c", "warm"), 0.0),
     }
     return tuple(examples[name] for name in names)
 

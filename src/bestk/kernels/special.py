@@ -73,7 +73,7 @@ def stirling_half(x: float) -> float:
     y, ratio = x + SMALL, 1.0
     for j in range(SMALL):
         ratio *= y / (x + 0.5 + j)
-    return x * log(y / x) - SMALL + log(ratio) + _series_half(y)
+    return x * (log(y) - log(x)) - SMALL + log(ratio) + _series_half(y)
 
 
 def stirling(x: float) -> float:
@@ -83,7 +83,7 @@ def stirling(x: float) -> float:
     y, ratio = x + SMALL, 1.0
     for j in range(SMALL):
         ratio *= y / (x + 1.0 + j)
-    return (x + 0.5) * log(y / x) - SMALL + log(ratio) + _series(y)
+    return (x + 0.5) * (log(y) - log(x)) - SMALL + log(ratio) + _series(y)
 
 
 def beta_least(t: float, s: float) -> float:
