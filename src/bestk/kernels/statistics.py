@@ -17,6 +17,7 @@ from bestk.kernels.types import (
     PLANS,
     ROUND,
     RUN,
+    TOTAL,
     FloatArray,
     IntArray,
     Spec,
@@ -41,6 +42,7 @@ def tell_many(state: State, spec: Spec, arms: IntArray, rewards: FloatArray) -> 
     state.origins[first[new]] = np.where(np.abs(start) > FAR * spec.sigma, start, 0.0)
     np.add.at(state.sums, arms, rewards - state.origins[arms])  # in order, as the kernel adds
     np.add.at(state.counts, arms, 1)
+    state.clock[TOTAL] += arms.size
     state.means[first] = state.origins[first] + state.sums[first] / state.counts[first]
 
 

@@ -10,7 +10,7 @@ from functools import partial
 
 from bestk.compiled.modes import NEVER, mode
 from bestk.compiled.programs import wait
-from bestk.compiled.rent import RENT, loaded_at_once
+from bestk.compiled.rent import loaded_at_once, rent_left, renting
 from bestk.policies.stepper import is_python
 from bestk.problem import Problem
 from bestk.simulation.batch import Batch, Outcome
@@ -47,13 +47,14 @@ def play_here(batch: Batch, jobs: int, progress: Progress) -> Outcome:
 def _is_played_interpreted(batch: Batch) -> bool:
     """Play all runs, or none: False if that took too long and must be done again."""
     started = time.perf_counter()
-    alarm = threading.Timer(RENT, batch.cancel.__setitem__, (0, 1))
+    alarm = threading.Timer(rent_left(batch.program), batch.cancel.__setitem__, (0, 1))
     alarm.daemon = True
     if mode() != NEVER:
         alarm.start()
     try:
         for run in batch.runs:
-            batch.play(range(run, run + 1), None)
+            with renting(batch.program):
+                batch.play(range(run, run + 1), None)
             if batch.cancel[0]:
                 batch.outcome.clear()
                 wait(time.perf_counter() - started)
