@@ -17,9 +17,10 @@ from bestk.report.document import document
 from bestk.report.output import check_output, write_text
 from bestk.report.study_sections import effort, escaped, intervals, shrinking
 from bestk.report.study_style import STYLE
-from bestk.report.study_view import ALL, View, finalists, order
+from bestk.report.study_view import View, finalists
 from bestk.report.text import moment
 from bestk.storage import SQLiteStorage
+from bestk.study.notebook import ALL, order
 from bestk.study.opening import open_study
 from bestk.study.trajectory import Trajectory, replay
 
