@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from xml.etree import ElementTree
 
-import matplotlib
+import matplotlib.pyplot
 import pytest
 
 import bestk

@@ -170,7 +170,10 @@ def plot(result: Result, ax: Axes | None) -> Axes:
     title = f"{result.samples:,} samples{left_out}\n{_wrapped(result.proof, WRAP)}"
     ax.set_title(title, fontsize="medium", loc="left")
     if ax.get_legend_handles_labels()[0]:
-        ax.legend(frameon=False)
+        ax.legend(
+            loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.0, ncols=len(COLOURS),
+            frameon=False,
+        )  # fmt: skip
     return ax
 
 
