@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 COMPILE = $(BIN)/python tests/warm_up.py # all kernels: two minutes, and a second once that is done
 
-.PHONY: setup demo figures test check bench tables clean
+.PHONY: setup demo figures test check docs bench tables clean
 
 setup: $(READY)
 
@@ -36,6 +36,11 @@ check: $(READY)
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: $(READY)
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --builder html docs build/docs
+	$(BIN)/python docs/extensions/links.py build/docs
+	@echo "The documentation: open build/docs/index.html"
 
 bench: $(READY)
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
