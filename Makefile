@@ -38,7 +38,8 @@ check: $(READY)
 	$(BIN)/lint-imports
 
 docs: $(READY)
-	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --builder html docs build/docs
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --fresh-env --write-all \
+	  --doctree-dir build/doctrees --builder html docs build/docs
 	$(BIN)/python docs/extensions/links.py build/docs
 	@echo "The documentation: open build/docs/index.html"
 
