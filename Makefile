@@ -2,9 +2,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-COMPILE = $(BIN)/python tests/helpers/warm_up.py # all kernels: two minutes, and a second once that is done
+COMPILE = $(BIN)/python tests/helpers/warm_up.py # what many tests use: minutes, and a second once done
 
-.PHONY: setup demo figures test check bench tables clean
+.PHONY: setup demo figures test check docs bench tables clean
 
 setup: $(READY)
 
@@ -12,7 +12,6 @@ $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bestk needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --editable '.[dev]'
-	$(COMPILE)
 	touch $@
 
 demo: $(READY)
@@ -36,6 +35,12 @@ check: $(READY)
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: $(READY)
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --fresh-env --write-all \
+	  --doctree-dir build/doctrees --builder html docs build/docs
+	$(BIN)/python docs/extensions/links.py build/docs
+	@echo "The documentation: open build/docs/index.html"
 
 bench: $(READY)
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

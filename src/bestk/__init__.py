@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from bestk.study import Study as Study
     from bestk.study import identify as identify
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 _HOMES = {
     "ConfidenceSequence": "confidence",

@@ -46,6 +46,16 @@ class ExecutorError(BestkError):
     """An executor that takes no more work; the study is as it was, and can be resumed."""
 
 
+class MissingPackageError(BestkError, ImportError):
+    """Something that needs a package which is not installed; the message says how to get it."""
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(
+            f"{what} needs {package}, which is not installed: pip install 'bestk[{extra}]'",
+            name=package,
+        )
+
+
 class OracleError(BestkError):
     """A maximisation oracle that contradicts itself; the message shows the weights it was given."""
 

@@ -34,7 +34,7 @@ class Problem:
     decision: DecisionClass
     rewards: Rewards = field(default_factory=Gaussian)
     delta: float = 0.01
-    epsilon: float = 0.0  # per arm for the K best, on the total for other classes
+    epsilon: float = 0.0  #: per arm for the K best, on the total for other classes
     policy: str | None = None
     variant: str | None = None
     params: Mapping[str, Any] = field(default_factory=dict)

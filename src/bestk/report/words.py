@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from decimal import ROUND_CEILING, Context
 
 from bestk.decisions import TopK
 from bestk.kernels.types import EVIDENCE
 from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings, Rewards
 from bestk.study import Result
+from bestk.study.result import rounded_up as slack
 from bestk.study.specification import Specification
 
 LOSS = (
@@ -35,12 +35,6 @@ def many(count: int, what: str) -> str:
 def percent(delta: float) -> str:
     """1 - delta, without the digits of a binary fraction."""
     return f"{100.0 * (1.0 - delta):.10g}%"
-
-
-def slack(epsilon: float) -> str:
-    """A slack in a few digits, rounded up: what is said must not promise more than was proved."""
-    digits = Context(prec=3, rounding=ROUND_CEILING).create_decimal(repr(float(epsilon)))
-    return f"{float(digits):g}"
 
 
 def ordinal(number: int) -> str:

@@ -37,7 +37,7 @@ class Instance:
     means: FloatArray
     decision: DecisionClass
     maximize: bool = True
-    pool: Pool | None = None  # what rewards are drawn from, where means do not say it all
+    pool: Pool | None = None  #: what rewards are drawn from, where means do not say it all
 
     def world(self, rewards: Rewards) -> World:
         """How rewards are drawn: normal with the assumption's sigma, coins, or from the pool."""

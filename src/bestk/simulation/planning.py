@@ -46,7 +46,7 @@ class SlackCost:
 
     epsilon: float
     results: tuple[SimulationResult, ...]
-    lower_bound: float | None  # mean samples that any policy with this error needs, where solved
+    lower_bound: float | None  #: mean samples that any policy with this error needs, where solved
 
     def policies(self) -> list[dict[str, Any]]:
         """A JSON-ready entry a policy."""
@@ -82,11 +82,11 @@ class Plan:
     """
 
     instance: Instance
-    cost: SlackCost  # at the slack that was asked for
-    shares: FloatArray  # of each arm in the samples of the first policy, in the order of the means
+    cost: SlackCost  #: at the slack that was asked for
+    shares: FloatArray  #: of each arm in the samples of the first policy, in the order of the means
     sweep: tuple[SlackCost, ...] | None
-    t_star: float | None  # the part of the lower bound that does not depend on delta
-    unsolved: str | None  # why there is no lower bound
+    t_star: float | None  #: the part of the lower bound that does not depend on delta
+    unsolved: str | None  #: why there is no lower bound
 
     @property
     def results(self) -> tuple[SimulationResult, ...]:

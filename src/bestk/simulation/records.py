@@ -27,14 +27,14 @@ class SimulationResult:
     problem: Problem
     variant: str | None
     params: dict[str, Any]
-    guarantee: float | None  # the error probability that is proved; None for a heuristic
+    guarantee: float | None  #: the error probability that is proved; None for a heuristic
     seed: int
     max_samples: int
     seconds: float
-    samples: IntArray  # per run, unfinished runs at their count
-    top_samples: IntArray  # per run, of which from arms that may be answered
-    finished: BoolArray  # per run
-    right: BoolArray  # per run: finished, and a valid answer
+    samples: IntArray  #: per run, unfinished runs at their count
+    top_samples: IntArray  #: per run, of which from arms that may be answered
+    finished: BoolArray  #: per run
+    right: BoolArray  #: per run: finished, and a valid answer
 
     @property
     def runs(self) -> int:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from decimal import ROUND_CEILING, Context
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
 Status = Literal["in", "out", "undecided"]
 Stopped = Literal["rule", "budget", "interrupted"]
+NAMES = 60  # letters; longer labels push their own line to the right
 
 
 @dataclass(frozen=True)
@@ -18,10 +24,10 @@ class ArmResult:
     """One arm."""
 
     label: Hashable
-    mean: float | None  # of all its observations; None before the first
-    low: float | None  # of the interval the policy stops by; None where it has no end
+    mean: float | None  #: of all its observations; None before the first
+    low: float | None  #: of the interval the policy stops by; None where it has no end
     high: float | None
-    pulls: int  # observations; before the stop those that do not count yet included
+    pulls: int  #: observations; before the stop those that do not count yet included
     failed: int
     status: Status
 
@@ -40,28 +46,39 @@ class Result:
     """The state of a study; `to_dict()` is what every `--json` prints."""
 
     study: str
-    top: tuple[Hashable, ...]  # the present answer, best mean first
+    top: tuple[Hashable, ...]  #: the present answer, best mean first
     certified: bool
-    error_bound: float | None  # the proved error probability, if certified
-    theorem: str | None  # what proves it
+    error_bound: float | None  #: the proved error probability, if certified
+    theorem: str | None  #: what proves it
     samples: int
     seconds: float
     stopped: Stopped | None
-    tied: bool  # whether the boundary looks tied: give a slack, or a budget
-    certifiable_epsilon: float | None  # the least slack at which `top` is certified now
-    forecast: int | None  # an estimate of the pulls that remain
+    tied: bool  #: whether the boundary looks tied: give a slack, or a budget
+    certifiable_epsilon: float | None  #: the least slack at which `top` is certified now
+    forecast: int | None  #: an estimate of the pulls that remain
     arms: tuple[ArmResult, ...]
-    held: int = 0  # observations that came back before an earlier pull, and do not count yet
-    waiting: tuple[Waiting, ...] = ()  # the pulls that they wait for
-    assumptions: tuple[str, ...] = ()  # what the guarantee rests on beside the reward assumption
-    warnings: tuple[str, ...] = ()  # what speaks against it
-    maximize: bool = field(default=True, repr=False)  # for the order of the table
+    held: int = 0  #: observations that came back before an earlier pull, and do not count yet
+    waiting: tuple[Waiting, ...] = ()  #: the pulls that they wait for
+    assumptions: tuple[str, ...] = ()  #: what the guarantee rests on beside the reward assumption
+    warnings: tuple[str, ...] = ()  #: what speaks against it
+    maximize: bool = field(default=True, repr=False)  #: for the order of the table
 
     @property
     def ranked(self) -> list[ArmResult]:
         """The arms, best mean first, those without a value last."""
         sign = -1.0 if self.maximize else 1.0
         return sorted(self.arms, key=lambda a: math.inf if a.mean is None else sign * a.mean)
+
+    @property
+    def proof(self) -> str:
+        """How far the answer is proved; if it is not, at which slack it would be."""
+        if self.certified:
+            exact = not self.certifiable_epsilon
+            up_to = "" if exact else f", slack {self.certifiable_epsilon:g}"
+            return f"certified: error <= {self.error_bound:g}{up_to} ({self.theorem})"
+        if self.certifiable_epsilon is None:
+            return "not certified"
+        return f"not certified; with epsilon = {rounded_up(self.certifiable_epsilon)} it would be"
 
     @property
     def remarks(self) -> list[str]:
@@ -76,7 +93,7 @@ class Result:
                 others = f" and {len(self.waiting) - 1:,} more" if len(self.waiting) > 1 else ""
                 lines.append(
                     f"{early} held back, waiting for an earlier pull: {first.pull} of"
-                    f" {_shown(first.arm)}{others}"
+                    f" {printed(first.arm)}{others}"
                 )
         return lines + [f"assumed: {text}" for text in self.assumptions]
 
@@ -92,20 +109,49 @@ class Result:
 
     def __str__(self) -> str:
         """A table for people: rank, arm, mean, interval, pulls, status."""
-        lines = [f"{'rank':>4}  {'arm':<24} {'mean':>9}  {'interval':<22} {'pulls':>8}  status"]
-        for rank, arm in enumerate(self.ranked, 1):
+        names = [printed(arm.label) for arm in self.ranked]
+        wide = max(len(name) for name in [*names, "arm"] if len(name) <= NAMES)
+        lines = [f"rank  {'arm':<{wide}} {'mean':>9}  {'interval':<22} {'pulls':>8}  status"]
+        for rank, (name, arm) in enumerate(zip(names, self.ranked, strict=True), 1):
             lines.append(
-                f"{rank:>4}  {_shown(arm.label):<24.24} {number(arm.mean, '-'):>9} "
+                f"{rank:>4}  {name:<{wide}} {number(arm.mean, '-'):>9} "
                 f" {interval(arm):<22} {arm.pulls:>8,}  {arm.status}"
             )
-        proof = (
-            f"certified: error <= {self.error_bound:g} ({self.theorem})"
-            if self.certified
-            else "not certified"
-        )
-        lines.append(f"{self.samples:,} samples, {proof}")
+        lines.append(f"{self.samples:,} samples, {self.proof}")
         lines += self.remarks
         return "\n".join(lines)
+
+    def to_pandas(self) -> DataFrame:
+        """A table with a row for each arm, best mean first; needs pandas.
+
+        Columns: `arm` (its place among the arms as they were given), `label`, `pulls`, `failed`,
+        `mean` (NaN before the first observation), `lower` and `upper` (infinite where the interval
+        has no end), `status` and `in_answer`.
+        """
+        from bestk.study.notebook import frame
+
+        return frame(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw every arm's interval with its mean, the answer first; needs matplotlib.
+
+        Draws on `ax`, or on a figure of its own. Of more than 60 arms the first ones are drawn and
+        those around the boundary of the answer.
+        """
+        from bestk.study.notebook import plot
+
+        return plot(self, ax)
+
+    def _repr_html_(self) -> str:
+        from bestk.study.notebook import result_html
+
+        return result_html(self)
+
+
+def rounded_up(epsilon: float) -> str:
+    """A slack in a few digits, rounded up: what is said must not promise more than was proved."""
+    digits = Context(prec=3, rounding=ROUND_CEILING).create_decimal(repr(float(epsilon)))
+    return f"{float(digits):g}"
 
 
 def number(value: float | None, missing: str) -> str:
@@ -118,7 +164,7 @@ def interval(arm: ArmResult) -> str:
     return f"[{number(arm.low, '-inf')}, {number(arm.high, 'inf')}]"
 
 
-def _shown(label: Hashable) -> str:
+def printed(label: Hashable) -> str:
     """A label on one line of a terminal, whatever it holds."""
     return str(label) if str(label).isprintable() else repr(label)
 

@@ -27,6 +27,7 @@ from bestk.storage.events import Event
 from bestk.study.handover import Handover
 from bestk.study.journal import Journal
 from bestk.study.leases import Leases
+from bestk.study.notebook import study_html
 from bestk.study.pull import Pull, key_of
 from bestk.study.result import Result, Stopped
 from bestk.study.specification import specify
@@ -84,14 +85,9 @@ class Study:
         self._journal = journal = Journal(self.name, storage, durability)
         begun = journal.begun()
         settings = {
-            "rewards": rewards,
-            "delta": delta,
-            "epsilon": epsilon,
-            "policy": policy,
-            "variant": variant,
-            "params": params,
-            "maximize": maximize,
-        }
+            "rewards": rewards, "delta": delta, "epsilon": epsilon, "policy": policy,
+            "variant": variant, "params": params, "maximize": maximize,
+        }  # fmt: skip
         settings = {key: value for key, value in settings.items() if value is not None}
         labels = None if arms is None else read_arms(arms)
         if begun is None:
@@ -372,6 +368,9 @@ class Study:
         with self._lock:
             self._journal.sync()
             return self.summary(None)
+
+    def _repr_html_(self) -> str:
+        return study_html(self)
 
     def summary(self, ended: Stopped | None) -> Result:
         """The result, with the reason why sampling ended if it was not the rule."""

@@ -17,9 +17,10 @@ from bestk.report import words
 from bestk.report.page.document import document
 from bestk.report.page.sections import effort, escaped, intervals, shrinking
 from bestk.report.page.style import STYLE
-from bestk.report.page.view import ALL, View, finalists, order
+from bestk.report.page.view import View, finalists
 from bestk.report.text import moment
 from bestk.storage import SQLiteStorage
+from bestk.study.notebook import ALL, order
 from bestk.study.reading import open_study
 from bestk.study.trajectory import Trajectory, replay
 

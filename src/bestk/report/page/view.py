@@ -9,17 +9,10 @@ from bestk.decisions import TopK
 from bestk.report import words
 from bestk.report.page import charts
 from bestk.study import ArmResult, Result, Study
+from bestk.study.notebook import shown
 from bestk.study.trajectory import Trajectory
 
-ALL = 60  # arms that are all drawn; of more, the first, and those around the boundary
-FIRST, BEFORE, AFTER = 10, 15, 20
 ANSWERED, RIVALS = 5, 4  # arms whose intervals are followed through time
-
-
-def order(result: Result) -> list[ArmResult]:
-    """The answer first, then the other arms; the best mean first in both."""
-    top = set(result.top)
-    return sorted(result.ranked, key=lambda arm: arm.label not in top)
 
 
 def finalists(study: Study, result: Result, arms: Sequence[ArmResult]) -> list[Hashable]:
@@ -31,14 +24,6 @@ def finalists(study: Study, result: Result, arms: Sequence[ArmResult]) -> list[H
         chosen = sorted(inside, key=lambda arm: -arm.pulls)[:ANSWERED]
         chosen += sorted(outside, key=lambda arm: -arm.pulls)[:RIVALS]
     return [arm.label for arm in chosen if arm.pulls]
-
-
-def shown(n_arms: int, answered: int) -> list[int]:
-    """The places of the arms that are drawn."""
-    if n_arms <= ALL:
-        return list(range(n_arms))
-    near = range(max(0, answered - BEFORE), min(n_arms, answered + AFTER))
-    return sorted({*range(FIRST), *near})
 
 
 class View:

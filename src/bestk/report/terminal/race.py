@@ -13,7 +13,7 @@ from bestk.commands.race import RaceResult
 from bestk.report.terminal.live import View
 from bestk.report.terminal.standings import COLOURS
 from bestk.report.text import printable
-from bestk.study.result import ArmResult, Result
+from bestk.study.result import ArmResult, Result, rounded_up
 
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 QUIET = 2.0  # seconds before a live display: most races are over by then
@@ -86,8 +86,8 @@ def _proof(race: RaceResult) -> str:
     parts = [f"not certified ({result.stopped or 'still running'})"]
     if result.forecast is not None:
         parts.append(f"about {result.forecast:,} more runs are needed, an estimate")
-    if result.certifiable_epsilon:
-        parts.append(f"certified as it is with --epsilon {result.certifiable_epsilon:.2g}")
+    if result.certifiable_epsilon is not None:
+        parts.append(f"certified as it is with --epsilon {rounded_up(result.certifiable_epsilon)}")
     if result.tied:
         parts.append("the boundary looks tied: give a slack or a budget")
     return "; ".join(parts)

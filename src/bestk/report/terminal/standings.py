@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bestk.report.text import printable
-from bestk.study.result import ArmResult, Result, interval, number
+from bestk.study.result import ArmResult, Result, interval, number, rounded_up
 
 COLOURS = {"in": "green", "out": "bright_black", "undecided": "yellow"}
 LABEL, BAR, NARROW = 28, 48, 10  # the widest label and bar, the narrowest bar worth drawing
@@ -110,9 +110,7 @@ def conclusion(result: Result) -> list[str]:
 def _proof(result: Result) -> list[str]:
     said = [f"{result.samples:,} pulls: {counts(result)}"]
     if result.certified:
-        slack = f", slack {result.certifiable_epsilon:g}" if result.certifiable_epsilon else ""
-        said.append(f"certified: error <= {result.error_bound:g}{slack} ({result.theorem})")
-        return said
+        return [*said, result.proof]
     if result.stopped == "rule":
         said.append("not certified: the policy has stopped, but it is a heuristic without a proof")
         return said
@@ -121,7 +119,9 @@ def _proof(result: Result) -> list[str]:
     if result.forecast is not None:
         said.append(f"about {result.forecast:,} more pulls are needed (an estimate)")
     if result.certifiable_epsilon is not None:
-        said.append(f"with epsilon = {result.certifiable_epsilon:.3g} it would be certified now")
+        said.append(
+            f"with epsilon = {rounded_up(result.certifiable_epsilon)} it would be certified now"
+        )
     if result.tied:
         said.append("the boundary looks tied: give an epsilon, or a budget")
     return said
