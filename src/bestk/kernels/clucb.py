@@ -2,6 +2,15 @@
 
 M holds the K largest means, Mt the K largest *revised* means: lower bounds inside M, upper bounds
 outside. Both sets and their symmetric difference are kept up to date, arm by arm.
+
+| Algorithm 2   | here                                                                |
+|---------------|---------------------------------------------------------------------|
+| lines 1 to 3  | `step.begin`: every arm once                                        |
+| line 4        | `top_means`: M                                                      |
+| lines 5 and 6 | `_set_revised`: the revised means, as keys of two trees             |
+| line 7        | `settle`: Mt                                                        |
+| line 8        | `ask`, `_exceeds`: stop when Mt cannot beat M                       |
+| line 9        | `ask`: the largest radius in the symmetric difference               |
 """
 
 from __future__ import annotations
@@ -10,7 +19,7 @@ from math import sqrt
 
 import numpy as np
 
-from bestk.kernels import bounds, highs, trees
+from bestk.kernels import bounds, top_means, trees
 from bestk.kernels.types import (
     DIFFERENCE,
     HIGH,
@@ -72,7 +81,7 @@ def settle(state: State, spec: Spec) -> None:
 @outlined
 def build(state: State, spec: Spec) -> None:
     """M, then Mt = M as a start, then swaps until Mt is right."""
-    highs.build(state, spec)
+    top_means.build(state, spec)
     for i in range(spec.n_arms):
         state.other[i] = state.high[i]
         _set_revised(state, spec, i)
@@ -134,7 +143,7 @@ def _revised(state: State, spec: Spec, i: int) -> float:
 
 def tell(state: State, spec: Spec, i: int) -> None:
     """Restore M, Mt and their difference after arm i got a new mean."""
-    left, entered = highs.refresh(state, i)
+    left, entered = top_means.refresh(state, i)
     if left >= 0:
         _refresh(state, spec, left)
         _refresh(state, spec, entered)

@@ -3,6 +3,14 @@
 A step is split at the oracle: `means`, oracle, `revise`, oracle, `choose`. A compiled oracle runs
 them inside `ask`; a Python oracle runs the same pieces from `policies/stepper.py`.
 
+| Algorithm 3    | here                                                         |
+|----------------|--------------------------------------------------------------|
+| lines 1 and 2  | `step.begin`: every arm once                                 |
+| lines 3 and 4  | `means`, then the oracle (`solve`): M                        |
+| lines 5 to 7   | `revise`: lower bounds inside M, upper bounds outside        |
+| line 8         | the oracle again: Mt                                         |
+| lines 9 and 10 | `choose`: stop, or the largest radius where M and Mt differ  |
+
 Where no weight can exceed `ceiling` (costs that are not negative, minimised), means and upper
 bounds are cut there: a bound stays valid, and the oracle never sees an impossible weight.
 """

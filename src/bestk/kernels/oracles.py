@@ -72,7 +72,7 @@ def _root(parent: IntArray, node: int) -> int:
 
 
 def greedy_forest(table: IntArray, order: IntArray, parent: IntArray, out: BoolArray) -> None:
-    """A spanning tree: every edge that closes no circle."""
+    """A spanning tree: every edge that closes no cycle."""
     for node in range(parent.shape[0]):
         parent[node] = node
     missing = parent.shape[0] - 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bestk.kernels import bounds, clucb, cpe, evidence, exchange, lilucb, pair, rng, ugape
+from bestk.kernels import bounds, clucb, cpe, evidence, lil_ucb, lucb, matroid, rng, ugape
 from bestk.kernels.types import (
     ASKS,
     BERNSTEIN,
@@ -114,7 +114,7 @@ def _build(state: State, spec: Spec) -> None:
         state.widths[WIDTH] = bounds.width(state, spec)
         state.clock[ROUND] = before
     if spec.family == PAIR:
-        pair.build(state, spec)
+        lucb.build(state, spec)
     elif spec.family == CLUCB:
         clucb.build(state, spec)
     elif spec.family == UGAPE:
@@ -122,9 +122,9 @@ def _build(state: State, spec: Spec) -> None:
     elif spec.family == CPE:
         cpe.build(state, spec)
     elif spec.family == EXCHANGE:
-        exchange.build(state, spec)
+        matroid.build(state, spec)
     else:
-        lilucb.build(state, spec)
+        lil_ucb.build(state, spec)
 
 
 def next_round(state: State) -> None:
@@ -158,7 +158,7 @@ def ask(state: State, spec: Spec, out: IntArray) -> int:
     if begin(state, spec, out) == 1:
         return 1
     if spec.family == PAIR:
-        return pair.ask(state, spec, out)
+        return lucb.ask(state, spec, out)
     if spec.family == CLUCB:
         return clucb.ask(state, spec, out)
     if spec.family == UGAPE:
@@ -166,8 +166,8 @@ def ask(state: State, spec: Spec, out: IntArray) -> int:
     if spec.family == CPE:
         return cpe.ask(state, spec, out)
     if spec.family == EXCHANGE:
-        return exchange.ask(state, spec, out)
-    return lilucb.ask(state, spec, out)
+        return matroid.ask(state, spec, out)
+    return lil_ucb.ask(state, spec, out)
 
 
 @outlined
@@ -220,7 +220,7 @@ def tell(state: State, spec: Spec, arm: int, reward: float) -> None:
         if state.clock[SEEN] == spec.n_arms:
             _build(state, spec)
     elif spec.family == PAIR:
-        pair.tell(state, spec, arm)
+        lucb.tell(state, spec, arm)
     elif spec.family == CLUCB:
         clucb.tell(state, spec, arm)
     elif spec.family == UGAPE:
@@ -228,9 +228,9 @@ def tell(state: State, spec: Spec, arm: int, reward: float) -> None:
     elif spec.family == CPE:
         cpe.tell(state, spec, arm)
     elif spec.family == EXCHANGE:
-        exchange.tell(state, spec, arm)
+        matroid.tell(state, spec, arm)
     else:
-        lilucb.tell(state, spec, arm)
+        lil_ucb.tell(state, spec, arm)
 
 
 @outlined
@@ -288,7 +288,7 @@ def slack(state: State, spec: Spec) -> float:
         state.widths[WIDTH] = bounds.width(state, spec)
         state.clock[ROUND] = before
     if spec.family == PAIR:
-        _, _, lower, upper = pair.critical(state, spec)
+        _, _, lower, upper = lucb.critical(state, spec)
         return upper - lower
     if spec.family == CLUCB:
         bounds.advance(state, spec, REVISED_IN)
@@ -298,7 +298,7 @@ def slack(state: State, spec: Spec) -> float:
     if spec.family == UGAPE:
         return ugape.settle(state, spec)
     if spec.family == EXCHANGE:
-        exchange.critical(state, spec)
+        matroid.critical(state, spec)
     elif spec.structure != NO_ORACLE:
         cpe.compare(state, spec)
     return state.widths[LEAD]
@@ -308,8 +308,8 @@ def slack(state: State, spec: Spec) -> float:
 def is_certified(state: State, spec: Spec) -> bool:
     """Whether the answer is certified at spec.epsilon, checked on the spot; for e-lucb, e-clucb."""
     if spec.family == EXCHANGE:
-        return exchange.is_certified(state, spec)
-    return pair.is_certified(state, spec)
+        return matroid.is_certified(state, spec)
+    return lucb.is_certified(state, spec)
 
 
 def ask_means(state: State, spec: Spec, out: IntArray) -> int:

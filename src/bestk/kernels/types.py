@@ -20,7 +20,7 @@ BoolArray = NDArray[np.bool_]
 PAIR, CLUCB, UGAPE, LIL_UCB, CPE, EXCHANGE = range(6)
 # radius: the width of a confidence bound, `bounds.py`
 LIL, LUCB_ROUNDS, ALL_SAMPLES, EVIDENCE = range(4)
-# rule: which of the pair (h, l) is sampled, `pair.py`; RANDOM by counts, RADIUS by half-widths
+# rule: which of the pair (h, l) is sampled, `lucb.py`; RANDOM by counts, RADIUS by half-widths
 RANDOM, BOTH, LEAST_SAMPLED, EVERY, RADIUS = range(5)
 # structure: the oracle of a decision class, `oracles.py`; NO_ORACLE: none is compiled
 NO_ORACLE, PARTITION, FOREST, DAG, ROADS, EXPLICIT = range(6)

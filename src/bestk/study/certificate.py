@@ -20,7 +20,7 @@ import numpy as np
 
 from bestk.decisions.labels import thaw
 from bestk.errors import NothingToCertifyError
-from bestk.kernels import exchange, step
+from bestk.kernels import matroid, step
 from bestk.kernels.types import (
     BETTING,
     CPE,
@@ -170,7 +170,7 @@ def _stop(fold: Fold, lower: FloatArray, upper: FloatArray, chosen: BoolArray) -
         h, l = inside[np.argmin(lower[inside])], outside[np.argmax(upper[outside])]  # noqa: E741
         pair, statistic = (int(h), int(l)), float(upper[l] - lower[h])
     elif spec.family == EXCHANGE:
-        h, l, gap = exchange.critical(state, spec)  # noqa: E741
+        h, l, gap = matroid.critical(state, spec)  # noqa: E741
         pair, statistic = (int(h), int(l)), float(gap)
     elif spec.family == CPE:
         decision = fold.stepper.decision

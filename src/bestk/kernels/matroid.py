@@ -5,7 +5,7 @@ replace an arm b of M outside it, with mu_a > mu_b (Brualdi 1969; docs/e-lucb.md
 when every such pair is: by bounds that separate, or by both arms' evidence together (`hybrid.py`).
 Of all pairs the one with the largest gap between a's upper and b's lower bound is sampled.
 
-An arm a outside M replaces the arms of M in its group (PARTITION), or on the circle that it closes
+An arm a outside M replaces the arms of M in its group (PARTITION), or on the cycle that it closes
 in the tree M (FOREST).
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from math import inf
 
-from bestk.kernels import bounds, cpe, hybrid, pair
+from bestk.kernels import bounds, cpe, hybrid, lucb
 from bestk.kernels.types import (
     EMPIRICAL,
     HIGH,
@@ -193,7 +193,7 @@ def ask(state: State, spec: Spec, out: IntArray) -> int:
         return 0
     if hybrid.is_due(state, spec) and _holds(state, spec, h, l):
         return 0
-    return pair.choose(state, spec, h, l, out)
+    return lucb.choose(state, spec, h, l, out)
 
 
 @outlined

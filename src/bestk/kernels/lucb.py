@@ -1,14 +1,35 @@
 """The LUCB family: compare h, the weakest arm of High, with l, the strongest of Low.
 
-Algorithm 1 of the paper (lil'RandLUCB), and on the same pair LUCB (Kalyanakrishnan et al. 2012),
-lil'LUCB, LUCB++ (Simchowitz et al. 2017), e-lucb (docs/e-lucb.md) and uniform sampling. They differ
-in the bounds and their levels, in the rule that picks from the pair, and e-lucb may stop before its
-bounds separate (`hybrid.py`).
+lil'RandLUCB is Algorithm 1 of the paper. With the paper open, line by line:
+
+| Algorithm 1      | here                                                                        |
+|------------------|-----------------------------------------------------------------------------|
+| lines 1 to 3     | `step.begin`: every arm once, in the order of their numbers                 |
+| line 4           | `top_means`: High, the K largest empirical means; Low, the rest             |
+| lines 5 and 6    | `_place`: m - U(T, w) of arms of High, m + U(T, w) of arms of Low, as keys  |
+|                  | of two trees; U is `bounds.lil`, the w's are `bestk/bounds/levels.py`       |
+| lines 7 and 8    | `critical`: h_t and l_t, the winners of these trees                         |
+| line 9           | `ask`: stop when the two bounds separate                                    |
+| line 10          | `choose`: h_t with probability T_l / (T_h + T_l), otherwise l_t             |
+| after the sample | `tell`: the sampled arm's mean and bound, and who belongs to High           |
+
+On the same pair: LUCB (Kalyanakrishnan et al. 2012), lil'LUCB, LUCB++ (Simchowitz et al. 2017),
+e-lucb (docs/e-lucb.md) and uniform sampling. They differ in the bounds and their levels, in the
+rule that picks from the pair, and e-lucb may stop before its bounds separate (`hybrid.py`).
+
+| policy         | bounds (`Spec.radius`) | picks (`Spec.rule`)  | stops                       |
+|----------------|------------------------|----------------------|-----------------------------|
+| lil-rand-lucb  | LIL                    | RANDOM               | bounds separate             |
+| lil-lucb       | LIL                    | BOTH                 | bounds separate             |
+| lucb++         | LIL, split levels      | BOTH                 | bounds separate             |
+| lucb           | LUCB_ROUNDS            | BOTH                 | bounds separate             |
+| uniform        | LIL                    | EVERY                | bounds separate             |
+| e-lucb         | EVIDENCE               | RADIUS               | these, or `hybrid.holds`    |
 """
 
 from __future__ import annotations
 
-from bestk.kernels import bounds, highs, hybrid, rng, trees
+from bestk.kernels import bounds, hybrid, rng, top_means, trees
 from bestk.kernels.types import (
     ASKS,
     BOTH,
@@ -38,7 +59,7 @@ def _place(state: State, spec: Spec, i: int) -> None:
 @outlined
 def build(state: State, spec: Spec) -> None:
     """All trees, once every arm has been sampled."""
-    highs.build(state, spec)
+    top_means.build(state, spec)
     for i in range(spec.n_arms):
         if state.high[i]:
             bounds.set_key(state, spec, LOWER, i, LOW)
@@ -107,7 +128,7 @@ def choose(state: State, spec: Spec, h: int, l: int, out: IntArray) -> int:  # n
 
 def tell(state: State, spec: Spec, i: int) -> None:
     """Restore High and the two trees of bounds after arm i got a new mean."""
-    left, entered = highs.refresh(state, i)
+    left, entered = top_means.refresh(state, i)
     if left >= 0:
         bounds.remove(state, spec, LOWER, left)
         bounds.remove(state, spec, UPPER, entered)
