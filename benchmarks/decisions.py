@@ -9,27 +9,25 @@ import time
 import numpy as np
 
 import bestk
+from bestk.compiled import programs
 from bestk.kernels import rng
-from bestk.kernels.jit import entry
 from bestk.kernels.types import GAUSSIAN, World
 from bestk.policies import CATALOGUE
 
 DRAWS = 5_000_000
 
 
-@entry
-def draw(n, world):
-    total = 0.0
-    for i in range(n):
-        total += rng.draw(world, 1, 0, i & 1023, i)
-    return total
+def draws(world, values):
+    for i in range(values.shape[0]):
+        values[i] = rng.draw(world, 1, 0, i & 1023, i)
 
 
 def seconds_per_draw():
-    world = World(GAUSSIAN, np.zeros(1024), 0.5)
-    draw(1, world)
+    programs.KINDS["draws"] = (draws,)
+    loaded = programs.Program("draws", programs.Axes()).acquire()
+    world, values = World(GAUSSIAN, np.zeros(1024), 0.5), np.zeros(DRAWS)
     start = time.perf_counter()
-    draw(DRAWS, world)
+    loaded.code["draws"](loaded.lean(world), values)
     return (time.perf_counter() - start) / DRAWS
 
 

@@ -5,12 +5,14 @@ outside. Both sets and their symmetric difference are kept up to date, arm by ar
 
 | Algorithm 2   | here                                                                |
 |---------------|---------------------------------------------------------------------|
-| lines 1 to 3  | `step.begin`: every arm once                                        |
-| line 4        | `top_means`: M                                                      |
+| line 1        | `step.begin`: every arm once                                        |
+| line 3        | `top_means`: M                                                      |
+| line 4        | `bounds`: the radii                                                 |
 | lines 5 and 6 | `_set_revised`: the revised means, as keys of two trees             |
 | line 7        | `settle`: Mt                                                        |
 | line 8        | `ask`, `_exceeds`: stop when Mt cannot beat M                       |
 | line 9        | `ask`: the largest radius in the symmetric difference               |
+| line 10       | `step.tell`: T_i and the mean; `tell`: sets and trees               |
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ them inside `ask`; a Python oracle runs the same pieces from `policies/stepper.p
 
 | Algorithm 3    | here                                                         |
 |----------------|--------------------------------------------------------------|
-| lines 1 and 2  | `step.begin`: every arm once                                 |
+| line 1         | `step.begin`: every arm once                                 |
 | lines 3 and 4  | `means`, then the oracle (`solve`): M                        |
 | lines 5 to 7   | `revise`: lower bounds inside M, upper bounds outside        |
 | line 8         | the oracle again: Mt                                         |

@@ -4,14 +4,14 @@ lil'RandLUCB is Algorithm 1 of the paper. With the paper open, line by line:
 
 | Algorithm 1      | here                                                                        |
 |------------------|-----------------------------------------------------------------------------|
-| lines 1 to 3     | `step.begin`: every arm once, in the order of their numbers                 |
-| line 4           | `top_means`: High, the K largest empirical means; Low, the rest             |
+| line 1           | `step.begin`: every arm once, in the order of their numbers                 |
+| lines 3 and 4    | `top_means`: High, the K largest empirical means; Low, the rest             |
 | lines 5 and 6    | `_place`: m - U(T, w) of arms of High, m + U(T, w) of arms of Low, as keys  |
 |                  | of two trees; U is `bounds.lil`, the w's are `bestk/bounds/levels.py`       |
 | lines 7 and 8    | `critical`: h_t and l_t, the winners of these trees                         |
 | line 9           | `ask`: stop when the two bounds separate                                    |
 | line 10          | `choose`: h_t with probability T_l / (T_h + T_l), otherwise l_t             |
-| after the sample | `tell`: the sampled arm's mean and bound, and who belongs to High           |
+| line 11          | `step.tell`: T_i and the mean; `tell`: the trees                            |
 
 On the same pair: LUCB (Kalyanakrishnan et al. 2012), lil'LUCB, LUCB++ (Simchowitz et al. 2017),
 e-lucb (docs/e-lucb.md) and uniform sampling. They differ in the bounds and their levels, in the
