@@ -44,8 +44,19 @@ def cluster():
 @pytest.fixture
 def client(cluster):
     with Client(cluster) as client:
-        client.wait_for_workers(2)  # a killed one has been replaced
+        wait_for_both(cluster, client)
         yield client
+
+
+def wait_for_both(cluster, client):
+    """Until a killed worker is replaced; one that is slow to come back is taken off the cluster."""
+    for _ in range(3):
+        try:
+            client.wait_for_workers(2, timeout=30)
+            return
+        except TimeoutError:
+            cluster.scale(2)
+    client.wait_for_workers(2, timeout=30)
 
 
 def identify(client, pull=draw, **settings):
@@ -124,7 +135,7 @@ def test_an_arm_that_always_kills_ends_the_run_which_can_be_resumed(cluster, cli
         cluster.scheduler.allowed_failures = before
     kept = told(file)
     assert len(kept) == 2  # of a and b, which came first
-    client.wait_for_workers(2)
+    wait_for_both(cluster, client)
     result = identify(client, storage=file)
     assert result.certified
     assert told(file)[:2] == kept
@@ -296,7 +307,7 @@ def test_a_worker_with_other_kernels_is_refused(tmp_path):
         )  # fmt: skip
         try:
             with Client(there) as client:
-                client.wait_for_workers(1)
+                client.wait_for_workers(1, timeout=60)
             assert "install the same bestk, numba and Python on both" in refused(
                 there.scheduler_address
             )
