@@ -22,6 +22,7 @@ from pathlib import Path
 
 from bestk.kernels import types
 
+WRITERS = ("specialise.py", "inline.py", "jit.py", "programs.py")  # what programs depend on here
 KEEP_DAYS = 30  # arbitrary: how long the programs of another version stay on disk
 
 
@@ -29,10 +30,10 @@ KEEP_DAYS = 30  # arbitrary: how long the programs of another version stay on di
 def source_hash() -> str:
     """Hash of what programs are written from, and of the versions that compile them."""
     digest = hashlib.sha256()
-    for source in (types.__file__, __file__):
-        for path in sorted(Path(source).parent.rglob("*.py")):
-            digest.update(path.name.encode())
-            digest.update(path.read_bytes())
+    writers = [Path(__file__).with_name(name) for name in WRITERS]
+    for path in (*sorted(Path(types.__file__).parent.rglob("*.py")), *writers):
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
     digest.update(f"{version('numba')} {sys.version_info[:2]}".encode())
     return digest.hexdigest()[:16]
 

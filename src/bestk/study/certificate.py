@@ -40,7 +40,6 @@ from bestk.study.fold import Fold
 from bestk.study.intervals import intervals
 from bestk.study.reading import open_storage, open_study
 from bestk.study.specification import Specification
-from bestk.verification import verify
 from bestk.verification.log import line
 from bestk.verification.schema import OLD_WARNING, WARNINGS
 
@@ -63,6 +62,8 @@ def make_certificate(path: str | os.PathLike[str], name: str | None = None) -> d
             f"study '{study.name}' is not certified: its rule has not stopped yet, so there is"
             " nothing to certify"
         )
+    from bestk.verification import verify  # the special functions that it needs take a while
+
     log = open_storage(path).read(study.name)
     made = _certificate(study.name, study.specification, log, study.stopped_at)
     report = verify(made, path)

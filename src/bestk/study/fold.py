@@ -49,8 +49,7 @@ class Fold:
         self.specification = specification
         self.seen = 0  # events folded
         self.first = self.last = 0.0  # when they were written; for people alone
-        self.waited = 0.0  # how long of that this process waited for machine code
-        self._waited_before = seconds_waited()
+        self.waited, self._waited_before = 0.0, seconds_waited()  # for machine code, of that time
         self.told = 0  # observations, counted or held
         self.rounds = 0  # asks of the policy
         self.handed = 0  # pulls so far
@@ -85,6 +84,7 @@ class Fold:
         self.spec = self.configured.spec
         self.stepper = Stepper(decision, self.configured)
         self.machine, self.state = self.stepper.machine, self.stepper.state
+        self.machine.is_stale = True  # a log is read first, and decided upon then
         is_worst = self.specification.lost == "worst"
         open_arms = (pull.arm for pull in self.open.values())
         self.planner = Planner(self.stepper, self.rows, is_worst, open_arms)
