@@ -130,13 +130,13 @@ def test_tied_means_are_refused_without_a_cap_and_warned_of_with_one():
 
 def test_an_interrupt_stops_the_kernels_and_exits_with_130():
     forever = ["--means", "1,0.9999999", "--k", "1", "--max-samples", str(10**15)]
-    process = start("simulate", *forever)
-    # starting takes a few seconds of processor time: after twelve the kernels are at work
-    status, ticks = Path(f"/proc/{process.pid}/stat"), os.sysconf("SC_CLK_TCK")
-    while int(status.read_text().rsplit(")", 1)[1].split()[11]) < 12 * ticks:
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.05)
-    assert "interrupted" in interrupt(process)
+    with start("simulate", *forever) as process:
+        # starting takes a few seconds of processor time: after six the kernels are at work
+        status, ticks = Path(f"/proc/{process.pid}/stat"), os.sysconf("SC_CLK_TCK")
+        while int(status.read_text().rsplit(")", 1)[1].split()[11]) < 6 * ticks:
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.05)
+        assert "interrupted" in interrupt(process)
 
 
 QUICK = ["reproduce", "--quick", "--panels", "fig1b,fig2f", "--runs", "2"]
@@ -332,12 +332,12 @@ def test_output_files_that_cannot_be_written_are_bad_input(tmp_path):
 
 
 def test_an_interrupted_reproduction_says_how_to_go_on(tmp_path):
-    process = start("reproduce", "--panels", "fig2e", "--out", str(tmp_path))
     results = tmp_path / "results.csv"
-    while not results.exists() or len(results.read_text().splitlines()) < 3:
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.05)
-    assert "run it again to resume" in interrupt(process)
+    with start("reproduce", "--panels", "fig2e", "--out", str(tmp_path)) as process:
+        while not results.exists() or len(results.read_text().splitlines()) < 3:
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.05)
+        assert "run it again to resume" in interrupt(process)
     whole = results.read_text()
     assert whole.endswith("\n")
     assert len(whole.splitlines()) >= 3

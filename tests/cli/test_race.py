@@ -95,14 +95,14 @@ def test_an_interrupt_shows_what_there_is_and_can_be_resumed(tmp_path):
     file, signs = tmp_path / "race.db", tmp_path / "signs"
     os.mkfifo(signs)
     race = ["race", "sleep 0.01", "sleep 0.010", "--json", "--storage", str(file)]
-    process = start(*race, "--prepare", f"sh -c 'echo > {signs}'")
-    pipe = os.open(signs, os.O_RDWR)  # to write too: it does not end with the first who has written
-    for _ in range(6):  # 2 warm-ups and the beginning of the fourth counted run
-        assert select.select([pipe], [], [], PATIENCE)[0]
-        os.read(pipe, 1)
-    os.close(pipe)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=PATIENCE)
+    with start(*race, "--prepare", f"sh -c 'echo > {signs}'") as process:
+        pipe = os.open(signs, os.O_RDWR)  # to write too: it goes on after the first who has written
+        for _ in range(6):  # 2 warm-ups and the beginning of the fourth counted run
+            assert select.select([pipe], [], [], PATIENCE)[0]
+            os.read(pipe, 1)
+        os.close(pipe)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert "interrupted; run it again to resume" in err
     data = json.loads(out)
@@ -127,13 +127,13 @@ def test_the_run_that_was_interrupted_counts_as_cut(number, tmp_path):
     os.mkfifo(signs)
     slow = [f"sh -c 'echo $$ > {signs}; exec sleep {seconds}'" for seconds in (100, 200)]
     race = ["race", *slow, "--warmup", "0", "--max-time", "600", "--storage", str(file), "--json"]
-    process = start(*race)
-    pipe = os.open(signs, os.O_RDWR)
-    assert select.select([pipe], [], [], PATIENCE)[0]  # the first run has begun
-    running = int(os.read(pipe, 100))
-    os.close(pipe)
-    process.send_signal(number)
-    process.communicate(timeout=PATIENCE)
+    with start(*race) as process:
+        pipe = os.open(signs, os.O_RDWR)
+        assert select.select([pipe], [], [], PATIENCE)[0]  # the first run has begun
+        running = int(os.read(pipe, 100))
+        os.close(pipe)
+        process.send_signal(number)
+        process.communicate(timeout=PATIENCE)
     if number == signal.SIGKILL:  # who is killed so cannot kill in turn
         os.kill(running, signal.SIGKILL)
     again = bestk(*race, "--budget", "1")

@@ -221,9 +221,9 @@ def test_an_interrupted_study_leaves_nothing_running_and_goes_on(write, fifo, tm
     here(3, "run", path)
     (tmp_path / "go").unlink()
     path = write(STUCK, pull="shell = true\nparallel = 2")
-    running = start("run", path)
-    until_up(fifo, 2, running)
-    said = interrupt(running)
+    with start("run", path) as running:
+        until_up(fifo, 2, running)
+        said = interrupt(running)
     assert f"interrupted; all answers are kept, go on with: bestk run {path}" in said
     assert all_gone(fifo)
     stuck = [event.key for event in log(path) if event.kind == ev.ASKED][-2:]
@@ -238,10 +238,10 @@ def test_an_interrupted_study_leaves_nothing_running_and_goes_on(write, fifo, tm
 
 def test_a_terminated_run_leaves_nothing_running_and_still_prints_json(write, fifo):
     path = write(STUCK, pull="shell = true\nparallel = 2")
-    running = start("run", path, "--json")
-    until_up(fifo, 2, running)
-    running.send_signal(signal.SIGTERM)
-    out, _ = running.communicate(timeout=60)
+    with start("run", path, "--json") as running:
+        until_up(fifo, 2, running)
+        running.send_signal(signal.SIGTERM)
+        out, _ = running.communicate(timeout=60)
     assert running.returncode == 130
     assert json.loads(out)["stopped"] == "interrupted"
     assert all_gone(fifo)
