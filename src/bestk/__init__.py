@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bestk.errors import BestkError as BestkError
     from bestk.errors import ExecutorError as ExecutorError
     from bestk.errors import InputError as InputError
+    from bestk.errors import MissingPackageError as MissingPackageError
     from bestk.errors import NothingToCertifyError as NothingToCertifyError
     from bestk.errors import OracleError as OracleError
     from bestk.errors import PullError as PullError
@@ -72,6 +73,7 @@ _HOMES = {
     "BestkError": "errors",
     "ExecutorError": "errors",
     "InputError": "errors",
+    "MissingPackageError": "errors",
     "NothingToCertifyError": "errors",
     "OracleError": "errors",
     "PullError": "errors",
