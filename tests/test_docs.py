@@ -14,7 +14,6 @@ from helpers.pages import COMPARED, PAGES, ROOT, RUN, SHOWN, Session, blocks
 matplotlib.use("Agg")
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-COMING = {"compile"}  # described in how-to/deploy.md
 sys.path.insert(0, str(ROOT / "docs" / "extensions"))
 
 
@@ -72,7 +71,7 @@ def test_every_command_of_the_pages_is_a_target_or_a_command():
         assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), target
     code = "\n".join(block.text for page in PAGES for block in blocks(page))
     commands = re.findall(r"^bestk (\w+)", code, flags=re.MULTILINE)
-    for command in {*commands, *re.findall(r"`bestk (\w+)", text)} - COMING:
+    for command in {*commands, *re.findall(r"`bestk (\w+)", text)}:
         assert call(command, "--help").returncode == 0, command
 
 
