@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bestk
-from bestk.kernels import rng
+from bestk.kernels import loop, rng
 from bestk.report.figures import plan as plan_figure
 from bestk.simulation import planning, replay
 
@@ -218,7 +218,8 @@ def test_an_interrupt_ends_the_share_runs_too(swept, monkeypatch):
     def interrupt(_done):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(planning.loop, "play", play)
+    monkeypatch.setenv("BESTK_COMPILE", "never")
+    monkeypatch.setattr(loop, "play_many", play)
     with pytest.raises(KeyboardInterrupt):
         planning._shares(swept.results[0], 8, 2, interrupt)
     assert cancelled

@@ -78,7 +78,7 @@ def chi_square(found, values, counts) -> float:
 
 def test_counts_are_drawn_as_often_as_they_were_seen():
     instance = replay(COUNTS, k=2)
-    assert instance.world(Bounded()).source == TABLE
+    assert instance.world(Bounded()).law == TABLE
     assert chi_square(draws(instance, Bounded(), 0, 4000), [0.0, 1.0], [5, 15]) > 1e-6
     assert chi_square(draws(instance, Bounded(), 1, 4000), [0.0, 0.5], [10, 10]) > 1e-6
     assert set(draws(instance, Bounded(), 2, 100)) == {1.0}
@@ -95,7 +95,7 @@ def test_rows_are_drawn_with_replacement():
 def test_gaussian_draws_have_the_mean_of_the_row_and_the_pooled_deviation():
     instance = replay(ROWS, k=1, draw="gaussian")
     sigma = instance.pool.sigma
-    assert instance.world(Gaussian(1.0)).source == GAUSSIAN
+    assert instance.world(Gaussian(1.0)).law == GAUSSIAN
     for arm, mean in enumerate(np.nanmean(ROWS, axis=1)):
         found = draws(instance, Gaussian(1.0), arm, 3000)
         assert stats.kstest(found, "norm", (mean, sigma)).pvalue > 1e-6

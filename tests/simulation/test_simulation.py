@@ -221,10 +221,10 @@ with ThreadPoolExecutor(2) as pool:
     for _ in range(1000):
         try:
             signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-6, 5e-4))
-            spread(pool, lambda block: time.sleep(1e-3), [range(1)] * 16, None)
+            spread(pool, lambda block: time.sleep(1e-3), [range(1)] * 16, id)
         except KeyboardInterrupt:
             pass
-    print(spread(pool, len, [range(2), range(3)], None))
+    print(spread(pool, len, [range(2), range(3)], id))
 """
 
 
