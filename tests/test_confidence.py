@@ -76,20 +76,6 @@ def test_variance_that_is_small_is_rewarded():
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.sampled_from(STARS.levels), min_size=1, max_size=30),
-    st.floats(1e-6, 0.4),
-    st.floats(1.1, 2.0),
-)
-def test_a_larger_alpha_gives_a_narrower_interval(data, alpha, factor):
-    for rewards in (STARS, Bounded(1, 5), Gaussian(0.5)):
-        wide = confidence_sequence(rewards, data, alpha)
-        narrow = confidence_sequence(rewards, data, alpha * factor)
-        assert np.all(wide.low <= narrow.low)
-        assert np.all(narrow.high <= wide.high)
-
-
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(-1e12, 1e12), max_size=20), st.floats(-1e6, 1e6))
 def test_normal_intervals_move_with_the_data(data, shift):
     here = confidence_sequence(SubGaussian(3.0), data)
@@ -177,25 +163,6 @@ def test_levels_that_are_no_scale_are_refused(levels):
 def test_a_range_that_is_none_is_refused(ends):
     with pytest.raises(InputError, match="range"):
         Bounded(*ends)
-
-
-@pytest.mark.parametrize("reward", [float("nan"), float("inf"), -float("inf"), None, "1", 1j, [1]])
-@pytest.mark.parametrize("rewards", [Gaussian(), SubGaussian(), Bernoulli(), STARS, Bounded()])
-def test_what_is_no_finite_number_is_refused(rewards, reward):
-    with pytest.raises(InputError, match="was refused"):
-        rewards.validate(reward)
-
-
-def test_rewards_at_the_ends_are_allowed_and_beyond_refused():
-    for rewards, inside, outside in (
-        (Bounded(-1, 3), (-1, 3, 0.5), (-1.0000001, 3.0000001)),
-        (STARS, (1, 5), (0, 6, 1.5)),
-    ):
-        for reward in inside:
-            rewards.validate(reward)
-        for reward in outside:
-            with pytest.raises(InputError, match="was refused"):
-                rewards.validate(reward)
 
 
 def test_a_family_is_made_by_name_and_its_own_sigma_may_be_repeated():

@@ -17,7 +17,7 @@ from bestk.compiled.rent import in_pieces
 from bestk.errors import InputError
 from bestk.kernels.evidence import HALF_NORMAL, RAYLEIGH
 from bestk.kernels.types import BERNSTEIN, BETA, BETTING, NORMAL, Evidence, FloatArray
-from bestk.rewards import Bernoulli, Bounded, Ratings, Rewards, require_rewards
+from bestk.rewards import FAMILIES, Bernoulli, Bounded, Ratings, Rewards, require_rewards
 
 # Mixed over, with weights; fixed before any data. docs/evidence.md says how they were chosen.
 N0 = (3.0, 100.0, 3000.0)
@@ -161,6 +161,8 @@ def _checked(rewards: Rewards, data: Iterable[float]) -> FloatArray:
         allowed &= (values == 0.0) | (values == 1.0)
     else:
         allowed &= np.abs(values) <= LARGEST
+    if type(rewards) not in FAMILIES.values():  # derived from one of them: its own rule holds too
+        allowed &= np.array([rewards.allows(value) for value in values.tolist()], np.bool_)
     if not allowed.all():
         position = int(np.argmin(allowed))
         _refuse(rewards, position, values[position])

@@ -12,7 +12,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from bestk.arguments import as_float, is_bool, real, shown
 from bestk.errors import InputError, UnknownName
@@ -33,6 +33,46 @@ def _keep(family: object, **values: float) -> None:
 
 
 FARTHEST = 1e9  # in sigmas: beyond it a mean has too few digits left for its interval
+
+
+class RewardFamily(Protocol):
+    """What every assumption offers; `bestk.testing.RewardFamilyContract` tests it.
+
+    Kernels know the five families below, so that an assumption of one's own derives from the one
+    whose evidence it takes: `class Percent(Bounded)`, for instance, with a stricter `allows`.
+    """
+
+    name: ClassVar[str]
+
+    @property
+    def sigma(self) -> float:
+        """Rewards are sub-Gaussian with it."""
+        ...
+
+    @property
+    def rule(self) -> str:
+        """What a reward must be, in words; part of every refusal."""
+        ...
+
+    def allows(self, reward: float) -> bool:
+        """Whether a reward may be so; NaN and infinity may not."""
+        ...
+
+    def read(self, reward: object) -> float:
+        """A reward as a double; refuses what is no number, or what the assumption rules out."""
+        ...
+
+    def validate(self, reward: object) -> None:
+        """Refuse a reward that this assumption rules out."""
+        ...
+
+    def read_for_policy(self, reward: object) -> float:
+        """The same, refusing also what policies cannot count without losing digits."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready form, with the name under "family"."""
+        ...
 
 
 class _Family:

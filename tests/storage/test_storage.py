@@ -548,17 +548,6 @@ def test_a_closed_file_is_one_file_and_opens_again(tmp_path, monkeypatch):
     assert list(storage.read("t")) == []
 
 
-@pytest.mark.parametrize("count", [0, 1, 255, 256, 257, 2256, 2257, 4400])
-def test_a_log_is_read_from_anywhere(count, tmp_path):
-    storage = SQLiteStorage(tmp_path / "study.db")
-    events = [
-        Event(ev.TOLD, f"key {i}", i % 3, i / 7, "data é" * (i % 2), float(i)) for i in range(count)
-    ]
-    storage.append("s", events)
-    for start in {0, 1, count // 2, max(0, count - 1), count, count + 5}:
-        assert list(storage.read("s", start)) == events[start:]
-
-
 def test_reading_a_file_leaves_nothing_behind(tmp_path):
     path = write(tmp_path / "study.db", 20)
     before = snapshot(tmp_path)

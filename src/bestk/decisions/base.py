@@ -37,7 +37,10 @@ class Structure(NamedTuple):
 
 
 class DecisionClass(Protocol):
-    """A family of feasible sets of arms with an exact maximisation oracle (paper, Section 4.2)."""
+    """A family of feasible sets of arms with an exact maximisation oracle (paper, Section 4.2).
+
+    `bestk.testing.DecisionClassContract` tests one.
+    """
 
     @property
     def kind(self) -> str:

@@ -1,7 +1,23 @@
-"""Event logs: the records, the two-method protocol, and its two implementations."""
+"""Event logs: the records, the two-method protocol with its options, and two implementations."""
 
-from bestk.storage.events import Event, Storage
+from bestk.storage.events import (
+    ClosingStorage,
+    CountingStorage,
+    Event,
+    ExclusiveStorage,
+    ListingStorage,
+    Storage,
+)
 from bestk.storage.memory import MemoryStorage
 from bestk.storage.sqlite import SQLiteStorage
 
-__all__ = ["Event", "MemoryStorage", "SQLiteStorage", "Storage"]
+__all__ = [
+    "ClosingStorage",
+    "CountingStorage",
+    "Event",
+    "ExclusiveStorage",
+    "ListingStorage",
+    "MemoryStorage",
+    "SQLiteStorage",
+    "Storage",
+]

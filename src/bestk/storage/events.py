@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol
+from contextlib import AbstractContextManager
+from typing import NamedTuple, Protocol, runtime_checkable
 
 # The numbers are what files hold: they never change meaning, new kinds are added at the end.
 CREATED = 0  # data: the specification of the study, JSON
@@ -31,12 +32,64 @@ class Event(NamedTuple):
 
 
 class Storage(Protocol):
-    """An append-only log for each of any number of studies, safe to share between processes."""
+    """An append-only log for each of any number of studies, safe to share between processes.
+
+    These two methods are all that a storage needs. The four protocols below are each one method
+    more, used where it is offered. `bestk.testing.StorageContract` tests all of them.
+    """
 
     def append(self, study: str, events: Sequence[Event]) -> None:
-        """Add events at the end of a study's log, all or none; durable on return."""
+        """Add events at the end of a study's log, all or none; durable on return.
+
+        Threads and processes may append to one log at once: their batches are put in some order,
+        none lost, none torn apart. A study that is unknown begins here.
+        """
         ...
 
     def read(self, study: str, start: int = 0) -> Iterator[Event]:
-        """The events of a study from number `start` on, in log order."""
+        """The events of a study from number `start` on, in log order, each as it was appended.
+
+        Nothing, for a study that is unknown or has no more events. While others append, what is
+        read is the beginning of what the log will be, without gaps.
+        """
+        ...
+
+
+@runtime_checkable
+class CountingStorage(Storage, Protocol):
+    """One that knows where its own events went: a study need not read back what it wrote."""
+
+    def appended(self, study: str) -> int:
+        """The number, from 1, of the last event that this object appended, or has read since.
+
+        Right after an append that is the place of its last event in the log, events of others
+        before it included; 0 for a study that is unknown.
+        """
+        ...
+
+
+@runtime_checkable
+class ExclusiveStorage(Storage, Protocol):
+    """One that can keep others out: then `Study.tell_many` is all or none between processes."""
+
+    def alone(self) -> AbstractContextManager[None]:
+        """While the context lasts, nobody else appends; they wait."""
+        ...
+
+
+@runtime_checkable
+class ListingStorage(Storage, Protocol):
+    """One that knows what is in it."""
+
+    def studies(self) -> list[str]:
+        """The names of all studies that were begun, oldest first; reading begins none."""
+        ...
+
+
+@runtime_checkable
+class ClosingStorage(Storage, Protocol):
+    """One that holds a file or a connection."""
+
+    def close(self) -> None:
+        """Let go of it; to close again does nothing, and nothing appended is lost."""
         ...

@@ -9,7 +9,13 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 
 from bestk.arguments import require
-from bestk.storage import MemoryStorage, SQLiteStorage, Storage
+from bestk.storage import (
+    CountingStorage,
+    ExclusiveStorage,
+    MemoryStorage,
+    SQLiteStorage,
+    Storage,
+)
 from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study.fold import Fold
@@ -30,6 +36,7 @@ class Journal:
             storage = SQLiteStorage(storage, durability)
         require(storage, ("append", "read"), "storage", "a file name, a Storage, or None")
         self.storage: Storage = storage
+        self._counting = storage if isinstance(storage, CountingStorage) else None
 
     def begun(self) -> Specification | None:
         """What the study was begun with; None if it is yet to be begun."""
@@ -72,10 +79,11 @@ class Journal:
 
     def _is_next(self, events: Sequence[Event]) -> bool:
         """Whether these came right after what is known: then they need not be read back."""
-        appended = getattr(self.storage, "appended", None)  # a storage need not have it
-        return appended is not None and appended(self.name) == self._fold.seen + len(events)
+        counting, last = self._counting, self._fold.seen + len(events)
+        return counting is not None and counting.appended(self.name) == last
 
     def alone(self) -> AbstractContextManager[None]:
         """Nobody else appends meanwhile; a storage need not have it."""
-        alone = getattr(self.storage, "alone", nullcontext)
-        return nullcontext() if self.is_private else alone()
+        if self.is_private or not isinstance(self.storage, ExclusiveStorage):
+            return nullcontext()
+        return self.storage.alone()
