@@ -27,7 +27,8 @@ def seconds(*command, cache):
     """One run with that folder of compiled kernels."""
     started = time.perf_counter()
     environment = {**os.environ, "BESTK_CACHE_DIR": cache}
-    subprocess.run(command, check=True, capture_output=True, env=environment)
+    done = subprocess.run(command, check=False, capture_output=True, env=environment)
+    assert done.returncode in (0, 3), done.stderr  # 3: a race without a certificate
     return time.perf_counter() - started
 
 
