@@ -36,7 +36,6 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from scipy.special import expit, xlog1py
 
 from bestk.hardness.gaussian import Solution
 from bestk.kernels.types import FloatArray, IntArray
@@ -124,6 +123,8 @@ def _h(t: float) -> float:
 
 
 def _h_array(t: FloatArray) -> FloatArray:
+    from scipy.special import xlog1py  # loaded for coins alone: it takes a while
+
     small, t = np.abs(t) < SMALL, np.maximum(t, -1.0)
     return np.where(small, _series(np.where(small, t, 0.0)), xlog1py(1.0 + t, t) - t)
 
@@ -283,6 +284,8 @@ def _envelope(
 
     A group that its successor undercuts before it undercuts its predecessor is never smallest.
     """
+    from scipy.special import expit
+
     kept = np.arange(len(y))
     while True:
         a, b = kept[:-1], kept[1:]
