@@ -71,6 +71,8 @@ class Kernels:
 
     def _consider(self) -> None:
         if self.program.is_ready():
+            if self._compilation is not None:
+                self._compilation.end()
             self.loaded = self.program.acquire()
         elif self._compilation is None:
             if self._spent >= COMPILING and not _alone:
