@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from bestk.compiled.live import is_python
 from bestk.compiled.programs import AROUND, LIVE, PLAY, SEQUENCE, TURN, Axes, Program
 from bestk.confidence import evidence_for
 from bestk.decisions import (
@@ -27,7 +28,6 @@ from bestk.decisions import (
 )
 from bestk.errors import InputError, UnknownName
 from bestk.policies import CATALOGUE
-from bestk.policies.stepper import is_python
 from bestk.problem import Problem
 from bestk.rewards import Bernoulli, Bounded, Gaussian, Rewards
 
@@ -68,7 +68,9 @@ def programs_for(
         for family in families:
             for decision in kinds:
                 try:
-                    made = Problem(decision, family, policy=name, maximize=_is_maximised(decision))
+                    made = Problem(
+                        decision, family, policy=name, maximize=not decision.minimise_only
+                    )
                 except InputError:  # a policy of the K best on another class
                     continue
                 configured = made.configure(0)
@@ -85,10 +87,6 @@ def _chosen(what: str, known: dict[str, T], names: Iterable[str] | None) -> list
         if name not in known:
             raise UnknownName(what, name, known)
     return [known[name] for name in (known if names is None else names)]
-
-
-def _is_maximised(decision: DecisionClass) -> bool:
-    return not decision.minimise_only
 
 
 def compile(

@@ -68,6 +68,7 @@ def test_a_compiling_process_ends_with_the_one_that_started_it(tmp_path, number)
         parent.send_signal(number)
         parent.wait()
         wait_until(lambda: not is_alive(pid))
+    assert not list(tmp_path.glob("*/*.done"))  # before it was through
 
 
 def test_it_ends_when_its_program_ends_or_lets_it_go(tmp_path):
@@ -77,6 +78,7 @@ def test_it_ends_when_its_program_ends_or_lets_it_go(tmp_path):
         input="", capture_output=True, text=True, check=True, env=environment,
     )  # fmt: skip
     assert not is_alive(int(done.stdout))
+    assert not list(tmp_path.glob("*/*.done"))
 
 
 def test_a_killed_compiler_leaves_a_study_as_it_is_and_the_next_one_compiles(tmp_path, monkeypatch):

@@ -41,6 +41,11 @@ def alone() -> Iterator[None]:
         _alone = before
 
 
+def is_python(spec: Spec) -> bool:
+    """Whether the oracle of a policy has to be called from Python."""
+    return spec.family == CPE and spec.structure == NO_ORACLE
+
+
 class Kernels:
     """The kernels of one program in this process."""
 
@@ -87,8 +92,8 @@ class Machine:
     def __init__(self, spec: Spec, state: State, kernels: Kernels | None = None) -> None:
         self.spec, self.state = spec, state
         if kernels is None:
-            around = spec.family == CPE and spec.structure == NO_ORACLE
-            kernels = Kernels.of(AROUND if around else LIVE, Axes.of(spec, state.evidence))
+            kind = AROUND if is_python(spec) else LIVE
+            kernels = Kernels.of(kind, Axes.of(spec, state.evidence))
         self.kernels = kernels
         self.is_stale = False  # whether the trees have yet to see what the statistics say
         self._lean: tuple[Any, Any] | None = None

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from bestk.compiled.live import Machine
+from bestk.compiled.live import Machine, is_python
 from bestk.decisions import DecisionClass
 from bestk.errors import InputError, OracleError
 from bestk.kernels.types import (
@@ -22,12 +22,10 @@ from bestk.kernels.types import (
     EMPIRICAL,
     EXCHANGE,
     LEAD,
-    NO_ORACLE,
     REVISED,
     SEEN,
     BoolArray,
     FloatArray,
-    Spec,
     State,
 )
 from bestk.policies.configure import Configured
@@ -40,11 +38,6 @@ def show_weights(weights: FloatArray) -> str:
     """Weights for an error message, all digits, shortened in the middle if there are many."""
     with np.printoptions(precision=17, threshold=40, edgeitems=10, linewidth=100):
         return str(weights)
-
-
-def is_python(spec: Spec) -> bool:
-    """Whether the oracle of a policy has to be called from Python."""
-    return spec.family == CPE and spec.structure == NO_ORACLE
 
 
 class Stepper:

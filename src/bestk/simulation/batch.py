@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bestk.compiled.live import Kernels, Machine
+from bestk.compiled.live import Kernels, Machine, is_python
 from bestk.compiled.programs import PLAY, TURN, Loaded, Program
 from bestk.kernels import loop
 from bestk.kernels.types import TOTAL, BoolArray, IntArray, State, World
 from bestk.policies import Configured
-from bestk.policies.stepper import Stepper, is_python
+from bestk.policies.stepper import Stepper
 from bestk.problem import Problem
 from bestk.simulation.instances import Instance
 

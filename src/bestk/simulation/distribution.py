@@ -8,10 +8,10 @@ import time
 from concurrent.futures import Executor
 from functools import partial
 
+from bestk.compiled.live import is_python
 from bestk.compiled.modes import NEVER, mode
 from bestk.compiled.programs import wait
 from bestk.compiled.rent import loaded_at_once, rent_left, renting
-from bestk.policies.stepper import is_python
 from bestk.problem import Problem
 from bestk.simulation.batch import Batch, Outcome
 from bestk.simulation.instances import Instance
