@@ -16,7 +16,7 @@ from bestk.compiled.programs import SEQUENCE, Axes, Program
 from bestk.compiled.rent import in_pieces
 from bestk.errors import InputError
 from bestk.kernels.evidence import HALF_NORMAL, RAYLEIGH
-from bestk.kernels.types import BERNSTEIN, BETA, BETTING, NORMAL, Evidence, FloatArray
+from bestk.kernels.types import BERNSTEIN, BETA, BETTING, FINITE, NORMAL, Evidence, FloatArray
 from bestk.rewards import FAMILIES, Bernoulli, Bounded, Ratings, Rewards, require_rewards
 
 # Mixed over, with weights; fixed before any data. docs/evidence.md says how they were chosen.
@@ -111,6 +111,18 @@ def policy_evidence(rewards: Rewards, maximize: bool = True, balanced: bool = Fa
         return evidence_for(rewards, points, weights, steps=STEPS, mirrored=not maximize)
     n0, share, shapes = zip(*(BALANCED_NORMAL if balanced else POLICY_NORMAL), strict=True)
     return evidence_for(rewards, n0, share, shapes=shapes, mirrored=not maximize)
+
+
+def item_evidence(rewards: Rewards, maximize: bool = True) -> Evidence:
+    """Evidence on a finite set of items (docs/evaluation.md): all it needs is the range."""
+    if not isinstance(rewards, Bernoulli | Ratings | Bounded):
+        raise InputError(
+            f"{rewards.name} rewards were refused: scores of items need a range, such as"
+            " Bounded(0, 1)"
+        )
+    ends = sorted(end if maximize else -end for end in (float(rewards.low), float(rewards.high)))
+    one = np.ones(1)
+    return Evidence(FINITE, rewards.sigma, np.array(ends), one, np.zeros(1), np.zeros(1))
 
 
 def confidence_sequence(

@@ -39,6 +39,7 @@ class Problem:
     variant: str | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
     maximize: bool = True
+    items: int | None = None  #: how many items arms are scored on, each once; None: samples
 
     def __post_init__(self) -> None:
         require_rewards(self.rewards)
@@ -72,6 +73,7 @@ class Problem:
             seed=seed,
             maximize=self.maximize,
             max_arms=max_arms,
+            items=self.items,
         )
 
     def stepper(self, seed: int = 0) -> Stepper:
@@ -91,6 +93,7 @@ class Problem:
             "variant": self.variant,
             "params": plain(self.params),
             "maximize": self.maximize,
+            **({} if self.items is None else {"items": self.items}),
         }
 
     @classmethod
@@ -106,6 +109,7 @@ class Problem:
                 data["variant"],
                 data["params"],
                 data["maximize"],
+                data.get("items"),
             )
         except (KeyError, TypeError) as error:
             raise InputError(f"not a problem specification: {error!r} is missing or odd") from error

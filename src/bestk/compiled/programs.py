@@ -44,7 +44,7 @@ CODES = {
     "radius": ("lil", "rounds", "samples", "evidence"),
     "structure": ("", "partition", "forest", "dag", "roads", "explicit"),
     "hybrid": ("", "hybrid"),
-    "kind": ("normal", "beta", "betting", "bernstein"),
+    "kind": ("normal", "beta", "betting", "bernstein", "finite"),
 }
 
 
@@ -180,7 +180,7 @@ class Loaded:
     def __init__(self, module: Any) -> None:
         self._classes = {
             full: getattr(module, full.__name__)
-            for full in (types.Spec, types.Evidence, types.State, types.World)
+            for full in (types.Spec, types.Evidence, types.Items, types.State, types.World)
         }
         self.code: dict[str, Kernel] = {}
 

@@ -29,7 +29,7 @@ from bestk.kernels import types
 Kernel = Callable[..., Any]
 
 PACKAGE = "bestk.kernels"
-STRUCTURES = (types.Spec, types.Evidence, types.State, types.World)
+STRUCTURES = (types.Spec, types.Evidence, types.Items, types.State, types.World)
 OUTLINED = types.outlined.__name__
 HEAD = '''"""{title}: written by bestk/compiled/specialise.py from bestk/kernels."""
 

@@ -15,10 +15,11 @@ from math import isnan, log, sqrt
 
 import numpy as np
 
-from bestk.kernels import evidence, kinetic, trees
+from bestk.kernels import evidence, finite, kinetic, trees
 from bestk.kernels.types import (
     ALL_SAMPLES,
     EVIDENCE,
+    FINITE,
     HIGH,
     LOW,
     LUCB_ROUNDS,
@@ -107,6 +108,9 @@ def radius(state: State, spec: Spec, end: int, t: int) -> float:
 @outlined
 def _inverted(state: State, spec: Spec, i: int, end: int) -> float:
     """A bound of arm i by evidence that depends on more than T_i, started from the last one."""
+    if state.evidence.kind == FINITE:
+        state.ends[end, i] = finite.bound(state, spec, i, end)
+        return state.ends[end, i]
     state.ends[end, i] = evidence.bound(
         state.evidence,
         -SIGN[end],
@@ -207,7 +211,10 @@ def intervals(state: State, spec: Spec, low: FloatArray, high: FloatArray) -> No
         t = state.counts[i]
         if t == 0:
             continue
-        if inverts(state, spec):
+        if inverts(state, spec) and state.evidence.kind == FINITE:
+            low[i] = finite.bound(state, spec, i, LOW)
+            high[i] = finite.bound(state, spec, i, HIGH)
+        elif inverts(state, spec):
             s = state.sums[i] + t * state.origins[i]
             e, v, n = state.evidence, state.spread[i], float(t)
             low[i] = evidence.bound(e, 1.0, n, s, v, state.levels, i, -spec.log_lower, np.nan)

@@ -24,10 +24,11 @@ from __future__ import annotations
 
 from math import exp, inf, log
 
-from bestk.kernels import evidence
+from bestk.kernels import evidence, finite
 from bestk.kernels.evidence import MINUS, PLUS
 from bestk.kernels.types import (
     ASKS,
+    FINITE,
     LOWER,
     NORMAL,
     UPPER,
@@ -165,6 +166,8 @@ def _march(state: State, spec: Spec, h: int, l: int, low: float, high: float) ->
 @outlined
 def holds(state: State, spec: Spec, h: int, l: int, lower: float, upper: float) -> bool:  # noqa: E741
     """Whether all pairs of High and Low are certified; h and l have the given, worst bounds."""
+    if state.evidence.kind == FINITE:
+        return finite.holds(state, spec, h, l)
     low, high = lower, upper - spec.epsilon
     if is_refuted(state, spec, low, high):
         return False

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from bestk.kernels import rng, step
+from bestk.kernels import finite, rng, step
 from bestk.kernels.types import (
     CPE,
     EXCHANGE,
+    FINITE,
     TOTAL,
     BoolArray,
     FloatArray,
@@ -47,7 +48,10 @@ def play(
 
 def sample(state: State, spec: Spec, world: World, run: int, arm: int) -> None:
     """Draw the next reward of an arm and tell it; a policy that minimises is told its negative."""
-    reward = rng.draw(world, spec.seed, run, arm, state.counts[arm])
+    if state.evidence.kind == FINITE:
+        reward = world.values[world.first[arm] + finite.place(state, spec, arm)]
+    else:
+        reward = rng.draw(world, spec.seed, run, arm, state.counts[arm])
     step.tell(state, spec, arm, spec.sign * reward)
 
 

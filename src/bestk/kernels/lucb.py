@@ -29,11 +29,12 @@ rule that picks from the pair, and e-lucb may stop before its bounds separate (`
 
 from __future__ import annotations
 
-from bestk.kernels import bounds, hybrid, rng, top_means, trees
+from bestk.kernels import bounds, finite, hybrid, rng, top_means, trees
 from bestk.kernels.types import (
     ASKS,
     BOTH,
     EVERY,
+    FINITE,
     HIGH,
     LEAST_SAMPLED,
     LOW,
@@ -109,6 +110,12 @@ def choose(state: State, spec: Spec, h: int, l: int, out: IntArray) -> int:  # n
     if spec.rule == BOTH:
         out[0], out[1] = h, l
         return 2
+    if state.evidence.kind == FINITE and finite.is_exhausted(state, h):
+        out[0] = l  # which has items left: two means that are known are told apart
+        return 1
+    if state.evidence.kind == FINITE and finite.is_exhausted(state, l):
+        out[0] = h
+        return 1
     t_h, t_l = state.counts[h], state.counts[l]
     if spec.rule == LEAST_SAMPLED:
         # Gabillon et al. (2012), as in the paper's second footnote of Section 3

@@ -13,7 +13,7 @@ import numpy as np
 
 from bestk.kernels.types import BERNOULLI, GAUSSIAN, World
 
-REWARD, COIN, ROUNDING, PLANNING = range(4)  # streams
+REWARD, COIN, ROUNDING, PLANNING, ORDER = range(5)  # streams
 
 _M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 _W0, _W1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)

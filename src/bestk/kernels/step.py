@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from bestk.kernels import bounds, clucb, cpe, evidence, lil_ucb, lucb, matroid, rng, ugape
+from bestk.kernels import (
+    bounds, clucb, cpe, evidence, finite, lil_ucb, lucb, matroid, rng, ugape,
+)
 from bestk.kernels.types import (
     ASKS,
     BERNSTEIN,
@@ -16,6 +18,7 @@ from bestk.kernels.types import (
     EVIDENCE,
     EXCHANGE,
     FAR,
+    FINITE,
     FLOOR,
     LEAD,
     LIL_UCB,
@@ -42,6 +45,7 @@ from bestk.kernels.types import (
     WITNESS_OUT,
     Evidence,
     IntArray,
+    Items,
     Spec,
     State,
     outlined,
@@ -79,6 +83,22 @@ def new_state(spec: Spec, table: IntArray | None = None, evidence: Evidence = NO
         levels=np.zeros((n, evidence.levels.size + 1) if inverted else (1, 1), np.int64),
         spread=np.zeros(n if spec.radius == EVIDENCE else 1),
         ends=np.full((2, n) if inverted else (2, 1), np.nan),
+        items=_new_items(n, spec.n_items, finite.CELLS if evidence.kind == FINITE else 0),
+    )
+
+
+def _new_items(n: int, n_items: int, cells: int) -> Items:
+    if cells == 0:
+        n = n_items = cells = 1
+    order = np.tile(np.arange(n_items, dtype=np.int32), (n, 1))
+    return Items(
+        order=order,
+        drawn=np.zeros(n, np.int64),
+        wealth=np.ones((2, n, cells)),
+        least=np.zeros((2, cells)),
+        difficulty=np.zeros((2, n_items)),
+        fits=np.zeros((finite.FITS, n)),
+        grand=np.zeros(2),
     )
 
 
@@ -98,6 +118,8 @@ def reset(state: State, spec: Spec, run: int) -> None:
         state.levels[:] = 0
         state.spread[:] = 0.0
         state.ends[:] = np.nan
+        if state.evidence.kind == FINITE:
+            finite.reset(state)
     if spec.family in (CPE, EXCHANGE):
         state.widths[LEAD] = np.inf
     state.clock[:] = 0
@@ -182,6 +204,8 @@ def _count(state: State, spec: Spec, arm: int, reward: float) -> float:
     if e.kind == BERNSTEIN:
         n, s = float(state.counts[arm]), state.sums[arm]
         state.spread[arm] = evidence.spread(e, n, s, state.spread[arm], reward)
+    elif e.kind == FINITE:
+        finite.score(state, spec, arm, reward)
     elif e.kind == BETTING:
         above = np.searchsorted(e.levels, reward)
         if e.levels[above] != reward:

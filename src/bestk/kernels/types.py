@@ -27,7 +27,7 @@ NO_ORACLE, PARTITION, FOREST, DAG, ROADS, EXPLICIT = range(6)
 # source of simulated rewards, `rng.py`
 GAUSSIAN, BERNOULLI, TABLE = range(3)
 # evidence: which family of formulas, `evidence.py`
-NORMAL, BETA, BETTING, BERNSTEIN = range(4)
+NORMAL, BETA, BETTING, BERNSTEIN, FINITE = range(5)
 
 # Fields of Spec, Evidence and World that are constants in compiled code: the branches that a policy
 # never takes are not compiled. No other field has such a name.
@@ -122,6 +122,7 @@ class Spec(NamedTuple):
     log_both: float = -np.inf
     hybrid: bool = False  # whether both sides' product counts
     share: int = 0
+    n_items: int = 0  # that every arm has to score, without replacement; 0: samples never end
 
 
 class Evidence(NamedTuple):
@@ -136,6 +137,18 @@ class Evidence(NamedTuple):
 
 
 NO_EVIDENCE = Evidence(NORMAL, 1.0, np.zeros(2), np.ones(1), np.zeros(1), np.zeros(1))
+
+
+class Items(NamedTuple):
+    """What evidence on a finite set of items keeps (FINITE, `finite.py`)."""
+
+    order: NodeArray  # (arms, items): of every arm, drawn as far as `drawn` says
+    drawn: IntArray
+    wealth: FloatArray  # (2, arms, cells): against "mean <= c" (LOW), against "mean >= c" (HIGH)
+    least: FloatArray  # (2, cells): scratch
+    difficulty: FloatArray  # (2, items): sums of residuals, and how many
+    fits: FloatArray  # (sums, arms): see `finite.py`
+    grand: FloatArray  # sum of all scores, and how many
 
 
 class State(NamedTuple):
@@ -171,6 +184,7 @@ class State(NamedTuple):
     levels: IntArray  # (arms, levels + 1): the last column counts holes, see `evidence.betting`
     spread: FloatArray
     ends: FloatArray  # (2, arms)
+    items: Items
 
 
 class World(NamedTuple):

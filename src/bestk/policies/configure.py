@@ -10,7 +10,7 @@ from typing import Any
 from bestk.arguments import integer, real, shown
 from bestk.bounds import levels as lv
 from bestk.compiled.programs import Axes
-from bestk.confidence import policy_evidence
+from bestk.confidence import item_evidence, policy_evidence
 from bestk.decisions import DecisionClass, TopK
 from bestk.errors import InputError, UnknownName
 from bestk.kernels import step
@@ -130,6 +130,26 @@ def _check_open(
         raise InputError("weights were refused: where arms come and go there is no hybrid stop")
 
 
+def _check_items(
+    policy: Policy, decision: DecisionClass, items: int, values: Mapping[str, Any], is_open: bool
+) -> None:
+    """Refuse what Theorem 1 of docs/evaluation.md does not cover."""
+    if integer(items, "items") < 1:
+        raise InputError(f"items={items} were refused: there must be one at least")
+    if policy.family != t.PAIR or policy.radius != t.EVIDENCE or not isinstance(decision, TopK):
+        raise InputError(
+            f"items were refused: the K best on a finite set of items are found by e-lucb, not by"
+            f" {policy.name} on the class {decision.kind}"
+        )
+    if is_open:
+        raise InputError("max_arms was refused: the arms of an evaluation are fixed")
+    if not values["independent"]:
+        raise InputError(
+            "independent=false was refused: every arm scores the items in an order of its own, so"
+            " that shared items do no harm"
+        )
+
+
 def _theorem(
     policy: Policy, evidence: bool, family: int, hybrid: bool, max_arms: int | None
 ) -> str:
@@ -156,13 +176,15 @@ def configure(
     maximize: bool = True,
     generalised: bool = False,
     max_arms: int | None = None,
+    items: int | None = None,
 ) -> Configured:
     """Check every setting and resolve it to kernel numbers; refuse what no theorem covers.
 
     With epsilon > 0 every answered arm is within epsilon of the K-th best; lil-clucb and clucb
     promise more, that the answer's *total* is within epsilon of the best total. `generalised` runs
     Algorithm 3 on the K largest too, where Algorithm 2 makes the same decisions faster. With
-    `max_arms` there may be other arms at another time, never more than that in all.
+    `max_arms` there may be other arms at another time, never more than that in all. With `items`
+    arms score so many items, each once, and the means over these items are compared.
     """
     policy = find(name)
     _check(policy, decision, delta, epsilon)
@@ -181,6 +203,8 @@ def configure(
     evidence = policy.radius == t.EVIDENCE or values.get("bound") == EVIDENCE_BOUND
     family = policy.family if k and not generalised else t.CPE
     shape = decision.structure if family == t.CPE else None
+    if items is not None:
+        _check_items(policy, decision, items, values, max_arms is not None)
     eps = values.get("eps", 0.0)
     scale, lam, high, low, both = 1.0, 0.0, 1.0, 1.0, 0.0
     if max_arms is not None:
@@ -221,7 +245,13 @@ def configure(
         variant=variant,
         params=values,
         guarantee=delta if proved else None,
-        theorem=_theorem(policy, evidence, family, both > 0.0, max_arms) if proved else None,
+        theorem=(
+            None
+            if not proved
+            else "docs/evaluation.md, Theorem 1"
+            if items is not None
+            else _theorem(policy, evidence, family, both > 0.0, max_arms)
+        ),
         spec=t.Spec(
             n_arms=n_arms,
             k=k,
@@ -248,10 +278,13 @@ def configure(
             log_both=math.log(both) if both > 0.0 else -math.inf,
             hybrid=both > 0.0,
             share=SHARE if policy.radius == t.EVIDENCE else 0,
+            n_items=items or 0,
         ),
         table=shape.table if shape else None,
         evidence=(
-            policy_evidence(rewards, maximize, _balanced(max_arms or n_arms, k))
+            item_evidence(rewards, maximize)
+            if items is not None
+            else policy_evidence(rewards, maximize, _balanced(max_arms or n_arms, k))
             if evidence
             else t.NO_EVIDENCE
         ),
