@@ -19,7 +19,7 @@ mean is known.
 | prediction g (control variate) | `score`            |
 | bets                           | `_bet`             |
 | bounds                         | `bound`            |
-| hybrid stop                    | `holds`, `_enough` |
+| hybrid stop                    | `holds`, `_passes` |
 
 Scores are scaled to [0, 1] here. Wealth is a product of doubles, not a sum of logarithms: an
 underflow to 0 only loses evidence.
@@ -35,6 +35,7 @@ from bestk.kernels.types import (
     LOW,
     PLANS,
     RUN,
+    WITNESS_AT,
     NodeArray,
     Spec,
     State,
@@ -45,7 +46,8 @@ CELLS = 400  # of the range of the scores; arbitrary: 200 cost 2% more samples, 
 KEPT = 0.9  # the largest part of the wealth that a bet may lose; arbitrary
 NEIGHBOURS = 3.0  # observations of no difficulty that every item has; arbitrary
 PRIOR = 4.0  # scores at the mean of all that every arm's mean has; arbitrary
-SPREAD = 4.0  # squares of 1/4 that every arm's variance has, the most there can be; arbitrary
+SPREAD = 4.0  # squares of the usual size that every arm's variance has; arbitrary
+LARGEST_VARIANCE = 0.25  # of scores in [0, 1]
 LEAST_VARIANCE = 1e-4  # arbitrary
 SLOPE = 1.0  # squares of z with regression coefficient 1 that every arm has; arbitrary
 STEEPEST = 1.5  # regression coefficient; arbitrary
@@ -53,8 +55,9 @@ SAFETY = 1e-6  # of wealth, and of an end of the range: rounding never claims mo
 # rows of Items.fits: sums of scores, of x - g and its squares, of z x and z z
 TOTAL_X, TOTAL_Y, TOTAL_YY, TOTAL_XZ, TOTAL_ZZ = range(5)
 FITS = 5
-# rows of Items.difficulty: sums of residuals, and how many; entries of Items.grand likewise
-RESIDUALS, MANY = range(2)
+# rows of Items.difficulty: sums of residuals, how many, and z, their shrunk mean
+RESIDUALS, MANY, Z = range(3)
+GRAND, ALL, SQUARES = range(3)  # of Items.grand: all scores, how many, squares of x - g - mean
 
 
 def swap_in(order: NodeArray, t: int, seed: int, run: int, arm: int, stream: int) -> int:
@@ -95,30 +98,36 @@ def score(state: State, spec: Spec, arm: int, reward: float) -> None:
     item = place(state, spec, arm)
     # how hard the items are that this arm has left, and the one it gets
     total, least, most = 0.0, inf, -inf
+    order, hardness = items.order[arm], items.difficulty[Z]
     for u in range(t, n_items):
-        j = items.order[arm, u]
-        z = items.difficulty[RESIDUALS, j] / (items.difficulty[MANY, j] + NEIGHBOURS)
+        z = hardness[order[u]]
         total += z
-        least = min(least, z)
-        most = max(most, z)
+        if z < least:
+            least = z
+        if z > most:
+            most = z
     middle = total / (n_items - t)
-    z = items.difficulty[RESIDUALS, item] / (items.difficulty[MANY, item] + NEIGHBOURS) - middle
+    z = hardness[item] - middle
     fits = items.fits
     slope = (fits[TOTAL_XZ, arm] + SLOPE) / (fits[TOTAL_ZZ, arm] + SLOPE)
     slope = min(max(slope, 0.0), STEEPEST)
     g = slope * z
     # what is expected of x - g: its mean and variance so far, shrunk
-    usual = (items.grand[RESIDUALS] + 1.0) / (items.grand[MANY] + 2.0)
+    usual = (items.grand[GRAND] + 1.0) / (items.grand[ALL] + 2.0)
     mean = (fits[TOTAL_Y, arm] + PRIOR * usual) / (t + PRIOR)
     around = fits[TOTAL_YY, arm] - 2.0 * mean * fits[TOTAL_Y, arm] + t * mean * mean
-    variance = max((around + SPREAD * 0.25) / (t + SPREAD), LEAST_VARIANCE)
+    wide = (items.grand[SQUARES] + LARGEST_VARIANCE) / (items.grand[ALL] + 1.0)
+    variance = max((around + SPREAD * wide) / (t + SPREAD), LEAST_VARIANCE)
     _bet(state, arm, x - g, mean, variance, slope * (least - middle), slope * (most - middle))
     # what this score says of the item, and of the arm
     expected = (fits[TOTAL_X, arm] + usual) / (t + 1.0)
-    items.difficulty[RESIDUALS, item] += x - expected
-    items.difficulty[MANY, item] += 1.0
-    items.grand[RESIDUALS] += x
-    items.grand[MANY] += 1.0
+    residuals = items.difficulty[RESIDUALS, item] + (x - expected)
+    many = items.difficulty[MANY, item] + 1.0
+    items.difficulty[RESIDUALS, item], items.difficulty[MANY, item] = residuals, many
+    items.difficulty[Z, item] = residuals / (many + NEIGHBOURS)
+    items.grand[GRAND] += x
+    items.grand[ALL] += 1.0
+    items.grand[SQUARES] += (x - g - mean) * (x - g - mean)
     fits[TOTAL_X, arm] += x
     fits[TOTAL_Y, arm] += x - g
     fits[TOTAL_YY, arm] += (x - g) * (x - g)
@@ -135,24 +144,29 @@ def _bet(
     is capped so that no outcome in the range, with any g from `least` to `most`, loses more than
     KEPT of the wealth. A cell that has become impossible has all wealth.
     """
-    wealth = state.items.wealth
-    n_items, t = state.items.order.shape[1], state.counts[arm]
+    lower, upper = state.items.wealth[LOW, arm], state.items.wealth[HIGH, arm]
+    n_items, t, step = state.items.order.shape[1], state.counts[arm], 1.0 / CELLS
     left, total = n_items - t, state.items.fits[TOTAL_X, arm]
     for cell in range(CELLS):
-        m = (n_items * (cell + 1) / CELLS - total) / left  # at the upper edge
+        m = (n_items * (step * (cell + 1)) - total) / left  # at the upper edge
+        if m >= mean:
+            break
         if m < -SAFETY:
-            wealth[LOW, arm, cell] = inf
-        elif mean > m:
+            lower[cell] = inf
+        else:
             gap = mean - m
-            stake = min(gap / (variance + gap * gap), KEPT / max(m + most, SAFETY))
-            wealth[LOW, arm, cell] *= 1.0 + stake * (y - m)
-        m = (n_items * cell / CELLS - total) / left  # at the lower edge
+            stake, most_stake = gap / (variance + gap * gap), KEPT / max(m + most, SAFETY)
+            lower[cell] *= 1.0 + (stake if stake < most_stake else most_stake) * (y - m)
+    for cell in range(CELLS - 1, -1, -1):
+        m = (n_items * (step * cell) - total) / left  # at the lower edge
+        if m <= mean:
+            break
         if m > 1.0 + SAFETY:
-            wealth[HIGH, arm, cell] = inf
-        elif m > mean:
+            upper[cell] = inf
+        else:
             gap = m - mean
-            stake = min(gap / (variance + gap * gap), KEPT / max(1.0 - m - least, SAFETY))
-            wealth[HIGH, arm, cell] *= 1.0 + stake * (m - y)
+            stake, most_stake = gap / (variance + gap * gap), KEPT / max(1.0 - m - least, SAFETY)
+            upper[cell] *= 1.0 + (stake if stake < most_stake else most_stake) * (m - y)
 
 
 def bound(state: State, spec: Spec, arm: int, end: int) -> float:
@@ -163,11 +177,11 @@ def bound(state: State, spec: Spec, arm: int, end: int) -> float:
         return state.means[arm]
     wealth = state.items.wealth
     if end == LOW:
-        enough, cell = exp(-spec.log_lower), 0
+        enough, cell = 1.0 / spec.level_lower, 0
         while cell < CELLS and wealth[LOW, arm, cell] >= enough:
             cell += 1
         return low + width * cell / CELLS
-    enough, cell = exp(-spec.log_upper), CELLS
+    enough, cell = 1.0 / spec.level_upper, CELLS
     while cell > 0 and wealth[HIGH, arm, cell - 1] >= enough:
         cell -= 1
     return low + width * cell / CELLS
@@ -181,41 +195,54 @@ def bound(state: State, spec: Spec, arm: int, end: int) -> float:
 
 def _enough(spec: Spec, x: float, y: float) -> bool:
     """Whether evidence x and y is enough together."""
-    both = 0.0 if x == 0.0 or y == 0.0 else exp(spec.log_both) * x * y
-    return (1.0 - SAFETY) * (exp(spec.log_upper) * x + exp(spec.log_lower) * y + both) >= 1.0
+    together = spec.level_upper * x + spec.level_lower * y
+    if x > 0.0 and y > 0.0:
+        together += exp(spec.log_both) * x * y
+    return together * (1.0 - SAFETY) >= 1.0
 
 
-def _gather(state: State, spec: Spec, only_in: int, only_out: int) -> None:
-    """Y and X of every cell, over the arms that have items left; or of one pair alone."""
-    items = state.items
-    items.least[LOW, :] = inf
-    items.least[HIGH, :] = inf
-    for i in range(spec.n_arms):
-        if is_exhausted(state, i):
-            continue
-        if state.high[i]:
-            if only_in in (-1, i):
-                least = inf
-                for cell in range(CELLS):
-                    least = min(least, items.wealth[LOW, i, cell])
-                    items.least[LOW, cell] = min(items.least[LOW, cell], least)
-        elif only_out in (-1, i):
-            least = inf
-            for cell in range(CELLS - 1, -1, -1):
-                least = min(least, items.wealth[HIGH, i, cell])
-                items.least[HIGH, cell] = min(items.least[HIGH, cell], least)
+def _add_in(state: State, i: int) -> float:
+    """Let an arm of High lower Y; its mean if that is known, else infinity."""
+    if is_exhausted(state, i):
+        return _scaled(state, i)
+    items, least = state.items, inf
+    for cell in range(CELLS):
+        least = min(least, items.wealth[LOW, i, cell])
+        items.least[LOW, cell] = min(items.least[LOW, cell], least)
+    return inf
+
+
+def _add_out(state: State, spec: Spec, j: int) -> float:
+    """Let an arm of Low lower X; its mean less the slack if that is known, else -infinity."""
+    if is_exhausted(state, j):
+        return _scaled(state, j) - _slack(state, spec)
+    items, least = state.items, inf
+    for cell in range(CELLS - 1, -1, -1):
+        least = min(least, items.wealth[HIGH, j, cell])
+        items.least[HIGH, cell] = min(items.least[HIGH, cell], least)
+    return -inf
+
+
+def _scaled(state: State, i: int) -> float:
+    low, high = state.evidence.levels[0], state.evidence.levels[1]
+    return (state.means[i] - low) / (high - low)
+
+
+def _slack(state: State, spec: Spec) -> float:
+    return spec.epsilon / (state.evidence.levels[1] - state.evidence.levels[0])
 
 
 def _passes(state: State, spec: Spec, known_in: float, known_out: float) -> bool:
-    """Whether every c has enough evidence by what was gathered.
+    """Whether every c has enough evidence by what was gathered; the first cell that has not is kept.
 
     `known_in` is the lowest mean among the arms of High whose mean is known, `known_out` the
     highest of Low less the slack. A known arm of High refutes every c below its mean, a known arm
     of Low every c + epsilon that is not below its own; beyond that they count as no evidence.
     """
-    least, e = state.items.least, state.evidence
-    shift = int(floor(spec.epsilon / (e.levels[1] - e.levels[0]) * CELLS + 1e-9))
+    least = state.items.least
+    shift = int(floor(_slack(state, spec) * CELLS + 1e-9))
     for cell in range(CELLS):
+        state.widths[WITNESS_AT] = cell
         start, stop = cell / CELLS, (cell + 1) / CELLS
         if cell == CELLS - 1:
             stop = 2.0  # the last cell has its end
@@ -232,23 +259,32 @@ def _passes(state: State, spec: Spec, known_in: float, known_out: float) -> bool
     return True
 
 
+def _is_refuted(state: State, spec: Spec, h: int, l: int) -> bool:  # noqa: E741
+    """Whether the pair, of unknown means, fails at the cell that failed last."""
+    if is_exhausted(state, h) or is_exhausted(state, l):
+        return False
+    cell = int(state.widths[WITNESS_AT])
+    beyond = cell + int(floor(_slack(state, spec) * CELLS + 1e-9))
+    if beyond >= CELLS:
+        return False
+    items = state.items
+    return not _enough(spec, items.wealth[HIGH, l, beyond], items.wealth[LOW, h, cell])
+
+
 @outlined
 def holds(state: State, spec: Spec, h: int, l: int) -> bool:  # noqa: E741 - the paper's name
     """Whether the answer is certified; h and l have the worst bounds, so they are tried first."""
-    e = state.evidence
-    low, width = e.levels[0], e.levels[1] - e.levels[0]
-    known_in, known_out = inf, -inf
-    for i in range(spec.n_arms):
-        if is_exhausted(state, i):
-            mean = (state.means[i] - low) / width
-            if state.high[i]:
-                known_in = min(known_in, mean)
-            else:
-                known_out = max(known_out, mean - spec.epsilon / width)
-    _gather(state, spec, h, l)
+    if _is_refuted(state, spec, h, l):
+        return False
+    state.items.least[:] = inf
+    known_in, known_out = _add_in(state, h), _add_out(state, spec, l)
     if not _passes(state, spec, known_in, known_out):
         return False
-    _gather(state, spec, -1, -1)
+    for i in range(spec.n_arms):
+        if state.high[i]:
+            known_in = min(known_in, _add_in(state, i))
+        else:
+            known_out = max(known_out, _add_out(state, spec, i))
     return _passes(state, spec, known_in, known_out)
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from bestk.kernels import bounds, rng
+from bestk.kernels import bounds, finite_many, rng
 from bestk.kernels.types import (
     BETTING,
     FAR,
+    FINITE,
     LUCB_ROUNDS,
     PLANS,
     ROUND,
@@ -57,6 +58,9 @@ def _occurrences(arms: IntArray) -> IntArray:
 
 def _count(state: State, spec: Spec, arms: IntArray, rewards: FloatArray) -> FloatArray:
     """Count the levels of rewards; returns the rewards as the policy sees them: `step._count`."""
+    if state.evidence.kind == FINITE:
+        number = state.counts[arms] + _occurrences(arms)
+        finite_many.score_many(state, spec, arms, number, rewards)
     if state.evidence.kind != BETTING:
         return rewards
     levels = state.evidence.levels

@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from bestk.kernels import (
-    bounds, clucb, cpe, evidence, finite, lil_ucb, lucb, matroid, rng, ugape,
+    bounds,
+    clucb,
+    cpe,
+    evidence,
+    finite,
+    lil_ucb,
+    lucb,
+    matroid,
+    rng,
+    ugape,
 )
 from bestk.kernels.types import (
     ASKS,
@@ -96,9 +105,9 @@ def _new_items(n: int, n_items: int, cells: int) -> Items:
         drawn=np.zeros(n, np.int64),
         wealth=np.ones((2, n, cells)),
         least=np.zeros((2, cells)),
-        difficulty=np.zeros((2, n_items)),
+        difficulty=np.zeros((3, n_items)),
         fits=np.zeros((finite.FITS, n)),
-        grand=np.zeros(2),
+        grand=np.zeros(3),
     )
 
 

@@ -146,9 +146,9 @@ class Items(NamedTuple):
     drawn: IntArray
     wealth: FloatArray  # (2, arms, cells): against "mean <= c" (LOW), against "mean >= c" (HIGH)
     least: FloatArray  # (2, cells): scratch
-    difficulty: FloatArray  # (2, items): sums of residuals, and how many
+    difficulty: FloatArray  # (3, items): sums of residuals, how many, and z
     fits: FloatArray  # (sums, arms): see `finite.py`
-    grand: FloatArray  # sum of all scores, and how many
+    grand: FloatArray  # sums over all scores
 
 
 class State(NamedTuple):
