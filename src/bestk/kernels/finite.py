@@ -144,7 +144,7 @@ def _bet(
     is capped so that no outcome in the range, with any g from `least` to `most`, loses more than
     KEPT of the wealth. A cell that has become impossible has all wealth.
     """
-    lower, upper = state.items.wealth[LOW, arm], state.items.wealth[HIGH, arm]
+    lower, upper = state.items.wealth[2 * arm + LOW], state.items.wealth[2 * arm + HIGH]
     n_items, t, step = state.items.order.shape[1], state.counts[arm], 1.0 / CELLS
     left, total = n_items - t, state.items.fits[TOTAL_X, arm]
     for cell in range(CELLS):
@@ -178,11 +178,11 @@ def bound(state: State, spec: Spec, arm: int, end: int) -> float:
     wealth = state.items.wealth
     if end == LOW:
         enough, cell = 1.0 / spec.level_lower, 0
-        while cell < CELLS and wealth[LOW, arm, cell] >= enough:
+        while cell < CELLS and wealth[2 * arm + LOW, cell] >= enough:
             cell += 1
         return low + width * cell / CELLS
     enough, cell = 1.0 / spec.level_upper, CELLS
-    while cell > 0 and wealth[HIGH, arm, cell - 1] >= enough:
+    while cell > 0 and wealth[2 * arm + HIGH, cell - 1] >= enough:
         cell -= 1
     return low + width * cell / CELLS
 
@@ -207,7 +207,7 @@ def _add_in(state: State, i: int) -> float:
         return _scaled(state, i)
     items, least = state.items, inf
     for cell in range(CELLS):
-        least = min(least, items.wealth[LOW, i, cell])
+        least = min(least, items.wealth[2 * i + LOW, cell])
         items.least[LOW, cell] = min(items.least[LOW, cell], least)
     return inf
 
@@ -218,7 +218,7 @@ def _add_out(state: State, spec: Spec, j: int) -> float:
         return _scaled(state, j) - _slack(state, spec)
     items, least = state.items, inf
     for cell in range(CELLS - 1, -1, -1):
-        least = min(least, items.wealth[HIGH, j, cell])
+        least = min(least, items.wealth[2 * j + HIGH, cell])
         items.least[HIGH, cell] = min(items.least[HIGH, cell], least)
     return -inf
 
@@ -268,7 +268,7 @@ def _is_refuted(state: State, spec: Spec, h: int, l: int) -> bool:  # noqa: E741
     if beyond >= CELLS:
         return False
     items = state.items
-    return not _enough(spec, items.wealth[HIGH, l, beyond], items.wealth[LOW, h, cell])
+    return not _enough(spec, items.wealth[2 * l + HIGH, beyond], items.wealth[2 * h + LOW, cell])
 
 
 @outlined

@@ -103,7 +103,7 @@ def _new_items(n: int, n_items: int, cells: int) -> Items:
     return Items(
         order=order,
         drawn=np.zeros(n, np.int64),
-        wealth=np.ones((2, n, cells)),
+        wealth=np.ones((2 * n, cells)),
         least=np.zeros((2, cells)),
         difficulty=np.zeros((3, n_items)),
         fits=np.zeros((finite.FITS, n)),

@@ -144,7 +144,7 @@ class Items(NamedTuple):
 
     order: NodeArray  # (arms, items): of every arm, drawn as far as `drawn` says
     drawn: IntArray
-    wealth: FloatArray  # (2, arms, cells): against "mean <= c" (LOW), against "mean >= c" (HIGH)
+    wealth: FloatArray  # (2 arms, cells): row 2i + LOW against "mean <= c", 2i + HIGH against ">="
     least: FloatArray  # (2, cells): scratch
     difficulty: FloatArray  # (3, items): sums of residuals, how many, and z
     fits: FloatArray  # (sums, arms): see `finite.py`
