@@ -27,7 +27,7 @@ underflow to 0 only loses evidence.
 
 from __future__ import annotations
 
-from math import exp, floor, inf
+from math import exp, inf
 
 from bestk.kernels import rng
 from bestk.kernels.types import (
@@ -233,14 +233,14 @@ def _slack(state: State, spec: Spec) -> float:
 
 
 def _passes(state: State, spec: Spec, known_in: float, known_out: float) -> bool:
-    """Whether every c has enough evidence by what was gathered; the first cell that has not is kept.
+    """Whether every c has enough evidence by what was gathered; keeps the first cell without.
 
     `known_in` is the lowest mean among the arms of High whose mean is known, `known_out` the
     highest of Low less the slack. A known arm of High refutes every c below its mean, a known arm
     of Low every c + epsilon that is not below its own; beyond that they count as no evidence.
     """
     least = state.items.least
-    shift = int(floor(_slack(state, spec) * CELLS + 1e-9))
+    shift = int(_slack(state, spec) * CELLS + 1e-9)
     for cell in range(CELLS):
         state.widths[WITNESS_AT] = cell
         start, stop = cell / CELLS, (cell + 1) / CELLS
@@ -264,7 +264,7 @@ def _is_refuted(state: State, spec: Spec, h: int, l: int) -> bool:  # noqa: E741
     if is_exhausted(state, h) or is_exhausted(state, l):
         return False
     cell = int(state.widths[WITNESS_AT])
-    beyond = cell + int(floor(_slack(state, spec) * CELLS + 1e-9))
+    beyond = cell + int(_slack(state, spec) * CELLS + 1e-9)
     if beyond >= CELLS:
         return False
     items = state.items
