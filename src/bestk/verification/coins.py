@@ -1,8 +1,8 @@
-"""The coin that rounds bounded rewards, restated: Philox4x32-10.
+"""The coins that round bounded rewards and order items, restated: Philox4x32-10.
 
 Salmon, Moraes, Dror and Shaw (2011), "Parallel random numbers: as easy as 1, 2, 3". The counter is
-(number of the observation, row of the arm, how often arms came or went before, 2), the key the
-study's seed.
+(number of the observation, row of the arm, how often arms came or went before, the stream), the key
+the study's seed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ LOW = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
 MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 WEYL = 0x9E3779B9, 0xBB67AE85
-STREAM = 2
+ROUNDING, ORDER = 2, 4  # streams: of the rounding of rewards, of orders of items
 
 
 def coins(
@@ -22,11 +22,12 @@ def coins(
     rows: NDArray[np.int64],
     changes: NDArray[np.int64],
     numbers: NDArray[np.int64],
+    stream: int = ROUNDING,
 ) -> NDArray[np.float64]:
     """Numbers in (0, 1), one for each observation, which are numbered from 0."""
     n = numbers.astype(np.uint64)
     a, b, c = n & LOW, rows.astype(np.uint64), changes.astype(np.uint64)
-    d = (np.uint64(STREAM) + ((n >> HALF) << np.uint64(8))) & LOW
+    d = (np.uint64(stream) + ((n >> HALF) << np.uint64(8))) & LOW
     for turn in range(10):
         key = [
             np.uint64(((seed >> 32 * half & 0xFFFFFFFF) + turn * WEYL[half]) & 0xFFFFFFFF)
