@@ -51,9 +51,11 @@ if TYPE_CHECKING:
     from bestk.simulation import replay as replay
     from bestk.simulation import simulate as simulate
     from bestk.simulation import structured as structured
+    from bestk.study import Evaluation as Evaluation
     from bestk.study import Pull as Pull
     from bestk.study import Result as Result
     from bestk.study import Study as Study
+    from bestk.study import evaluate as evaluate
     from bestk.study import identify as identify
 
 __version__ = "0.2.0.dev0"
@@ -100,10 +102,12 @@ _HOMES = {
     "replay": "simulation",
     "simulate": "simulation",
     "structured": "simulation",
+    "Evaluation": "study",
     "Pull": "study",
     "Result": "study",
     "compile": "ahead",
     "Study": "study",
+    "evaluate": "study",
     "identify": "study",
 }
 

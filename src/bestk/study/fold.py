@@ -30,6 +30,7 @@ from bestk.kernels.types import LUCB_ROUNDS
 from bestk.policies.stepper import Stepper
 from bestk.storage import events as ev
 from bestk.storage.events import ASKED, OBSERVED, TOLD, Event
+from bestk.study.items import Orders
 from bestk.study.order import Open, Order, opened
 from bestk.study.owners import Holders
 from bestk.study.planning import Planner, add_hole
@@ -73,6 +74,12 @@ class Fold:
         self._told: list[int] = []  # rows of what counts and the policy has yet to be told
         self._rewards: list[float] = []  # theirs, as they were told
         self._shelf: dict[int, dict[str, Any]] = {}  # statistics of withdrawn arms
+        # of an evaluation: every arm's order, pulls asked so far, and items of those that are open
+        n_items = specification.problem.items
+        self.orders = None if n_items is None else Orders(n_items, specification.seed)
+        self.asked: Counter[int] = Counter()
+        self.positions: dict[str, int] = {}
+        self.scored: list[tuple[int, float]] = []  # arm and score, in the order in which they count
         self.changes = 0  # how often arms came or went
         self._lay(list(range(len(self.all_labels))))
 
@@ -88,7 +95,8 @@ class Fold:
         is_worst = self.specification.lost == "worst"
         open_arms = (pull.arm for pull in self.open.values())
         self.planner = Planner(self.stepper, self.rows, is_worst, open_arms)
-        self._is_plain = not self.order.by_arm and self.spec.radius != LUCB_ROUNDS
+        timed = self.spec.radius == LUCB_ROUNDS
+        self._is_plain = not (self.order.by_arm or timed or self.orders)
         self.stepper.reset(self.changes)  # fresh coins: rows may stand for other arms now
 
     @property
@@ -199,6 +207,9 @@ class Fold:
         elif not self._is_known(key):  # a name counts once
             self.open[key] = opened((arm, self.handed, at, self.order.issue(arm)))
             self.planner.opened(arm)
+            if self.orders is not None:
+                self.positions[key] = self.orders.item(arm, self.asked[arm])
+                self.asked[arm] += 1
         self.handed += 1
 
     def _answer(self, event: Event) -> None:
@@ -254,6 +265,8 @@ class Fold:
         if not self._told:
             return
         self.planner.recount()
+        if self.orders is not None:
+            self.scored += zip(self._told, self._rewards, strict=True)
         if len(self._told) < self.spec.n_arms and not self.machine.is_stale:
             self._tell_singly()
         else:
@@ -309,9 +322,14 @@ class Fold:
         self._drop(key)
 
     def _drop(self, key: str) -> None:
-        """An open pull becomes a hole."""
+        """An open pull becomes a hole; a score that failed is the worst there is, never skipped."""
         self.gone.add(key)
-        self._settle(self.open.pop(key), None)
+        worst = None
+        if self.orders is not None:
+            rewards = self.specification.problem.rewards
+            worst = float(getattr(rewards, "low" if self.spec.sign > 0 else "high"))
+            self.told += 1
+        self._settle(self.open.pop(key), worst)
 
     def _stop(self, changes: int, data: str) -> None:
         """A stop counts if the rule stops here, with that answer: the log is not just believed.

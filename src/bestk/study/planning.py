@@ -14,7 +14,7 @@ from itertools import islice
 import numpy as np
 
 from bestk.compiled.live import Machine
-from bestk.kernels.types import ASKS, PLANS, ROUND, State
+from bestk.kernels.types import ASKS, PLANS, ROUND, Items, State
 from bestk.policies.stepper import Stepper
 
 SHARED = ("radii", "table", "evidence")  # parts of a State that depend on nothing told
@@ -149,7 +149,9 @@ class Planner:
 
     def _least(self, base: Machine) -> list[int]:
         """The arm with the fewest samples, told and open; the first of several."""
-        return [int(np.argmin(base.state.counts + np.array(self._open)))]
+        taken = base.state.counts + np.array(self._open)
+        least = int(np.argmin(taken))
+        return [] if self.spec.n_items and taken[least] >= self.spec.n_items else [least]
 
 
 def add_hole(machine: Machine, row: int) -> None:
@@ -162,7 +164,10 @@ def _copy(machine: Machine) -> Machine:
     machine.settle()
     fields = machine.state._asdict()
     for name in fields.keys() - SHARED:
-        fields[name] = fields[name].copy()
+        if name == "items":
+            fields[name] = Items(*(array.copy() for array in fields[name]))
+        else:
+            fields[name] = fields[name].copy()
     copied = State(**fields)
     copied.clock[PLANS] = 1
     return machine.copy(copied)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Any
 
 from bestk.arguments import string
 
 
 @dataclass(frozen=True, slots=True)
 class Pull:
-    """One sample to take: of `arm`, the index-th pull of the study."""
+    """One sample to take: of `arm`, the index-th pull of the study; in an evaluation on `item`."""
 
     id: str
     arm: Hashable
     index: int
+    item: Any = None  #: what the arm is to be scored on, in an evaluation
+    position: int | None = None  #: of that item in the list
 
 
 def key_of(pull: Pull | str) -> str:

@@ -23,7 +23,7 @@ from bestk.study.pull import Pull
 from bestk.study.result import Result, Stopped
 from bestk.study.study import Study
 
-Measure = Callable[[Any], Any]  # arm -> a number, or a coroutine that gives one
+Measure = Callable[..., Any]  # arm, or arm and item -> a number, or a coroutine that gives one
 Progress = Callable[[Study], None]  # called after every answer
 HEED = 0.5  # seconds: a signal that comes just before a wait is heeded only after it
 LOOK = 0.05  # seconds between two looks for answers of other processes
@@ -50,13 +50,13 @@ class DaemonThreads(Executor):
         return future
 
 
-def _call(measure: Measure, arm: Hashable, token: str) -> Any:  # noqa: ARG001 - see below
+def _call(measure: Measure, what: tuple[Any, ...], token: str) -> Any:  # noqa: ARG001 - see below
     """Make one pull, of a coroutine function too.
 
     The token makes every call differ from every other: an engine that takes functions for pure, as
     Dask does, would give equal calls one result, and one draw would count as several.
     """
-    value = measure(arm)
+    value = measure(*what)
     return asyncio.run(_awaited(value)) if inspect.isawaitable(value) else value
 
 
@@ -79,6 +79,7 @@ class Runner:
         timeout: float | None = None,
         retries: int = 0,
         progress: Progress | None = None,
+        stops: bool = True,
     ) -> None:
         require_function(measure, "pull")
         if executor is not None:
@@ -95,7 +96,8 @@ class Runner:
         self.parallel, self.budget, self.seconds = parallel, budget, seconds
         self.timeout, self.retries, self.progress = timeout, retries, progress
         self._running: dict[Future[Any], tuple[Pull, float]] = {}
-        self._failures: Counter[Hashable] = Counter()  # in a row, of each arm
+        self._stops = stops  # whether a pull that failed for good ends the run
+        self._failures: Counter[Hashable] = Counter()  # in a row, of each arm; or of each pull
         self.failed, self.last_failure = 0, ""  # of this run: how many, and what the last was
 
     def run(self) -> Result:
@@ -144,8 +146,9 @@ class Runner:
             self._submit(pulls[0])
 
     def _submit(self, pull: Pull) -> None:
+        what = (pull.arm,) if pull.position is None else (pull.arm, pull.item)
         try:
-            future = self.executor.submit(_call, self.measure, pull.arm, secrets.token_hex(8))
+            future = self.executor.submit(_call, self.measure, what, secrets.token_hex(8))
         except RuntimeError as error:  # it broke, or was shut down
             raise ExecutorError(
                 f"the executor takes no more work ({type(error).__name__}: {error}); all answers so"
@@ -206,6 +209,20 @@ class Runner:
 
     def _failed(self, pull: Pull, why: str) -> None:
         self.failed, self.last_failure = self.failed + 1, f"arm {pull.arm!r}: {why}"
+        if pull.position is not None:  # of an evaluation: the same cell again, or the worst score
+            self._failures[pull.id] += 1
+            if self._failures[pull.id] <= self.retries:
+                self._submit(pull)
+                return
+            if not self._stops:
+                with suppress(PullError):
+                    self.study.fail(pull, why)
+                return
+            self.study.release([pull])
+            raise ArmFailedError(
+                f"arm {pull.arm!r} failed on item {pull.position} with {why}; all scores so far are"
+                " kept, and the evaluation can be resumed"
+            )
         try:
             self.study.fail(pull, why)
         except PullError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,8 +15,10 @@ from bestk.decisions.labels import freeze, label, thaw
 from bestk.errors import BestkError, InputError, StorageError, UnknownName
 from bestk.policies import Configured
 from bestk.problem import Problem, plain
+from bestk.study.items import digest
 
 FORMAT = 2  # of the specification; a newer one is refused
+OF_ITEMS = 3  # that of an evaluation, which older versions must not take for a study of samples
 ORDERS = ("asked", "told")  # in which observations count; the second is that of version 0.1
 LOST = ("skip", "worst")  # what a pull without a value counts as
 
@@ -36,6 +38,7 @@ class Specification:
     max_arms: int | None = None
     lost: str = "skip"
     order: str = "asked"
+    items: str | None = None  # fingerprint of the items of an evaluation
 
     @property
     def orders_by_arm(self) -> bool:
@@ -66,7 +69,7 @@ class Specification:
         """What the log holds; refuses labels that a file cannot hold."""
         return json.dumps(
             {
-                "format": FORMAT,
+                "format": FORMAT if self.items is None else OF_ITEMS,
                 "arms": [thaw(name) for name in self.labels],
                 "problem": self.problem.to_dict(),
                 "seed": self.seed,
@@ -74,6 +77,7 @@ class Specification:
                 "max_arms": self.max_arms,
                 "lost": self.lost,
                 "order": self.order,
+                **({} if self.items is None else {"items": self.items}),
             }
         )
 
@@ -82,10 +86,10 @@ class Specification:
         """Read it back."""
         try:
             data = json.loads(text)
-            if data["format"] > FORMAT:
+            if data["format"] > OF_ITEMS:
                 raise StorageError(
                     f"the study was refused: it was written by a newer bestk (format"
-                    f" {data['format']}, this one reads {FORMAT})"
+                    f" {data['format']}, this one reads {OF_ITEMS})"
                 )
             is_old = data["format"] < 2
             read = cls(
@@ -96,6 +100,7 @@ class Specification:
                 data.get("max_arms"),
                 "skip" if is_old else data["lost"],
                 "told" if is_old else data["order"],
+                data.get("items"),
             )
             if read.order not in ORDERS or read.lost not in LOST:
                 raise KeyError(f"order {read.order}, lost {read.lost}")
@@ -115,12 +120,18 @@ class Specification:
         lease: float | None,
         max_arms: int | None,
         lost: str | None,
+        items: Sequence[Any] | None = None,
     ) -> None:
         """Refuse to go on with other arms or another problem than the study was begun with."""
         if labels is not None and self.labels != labels:
             raise InputError(
                 f"the arms were refused: the study has {len(self.labels)} arms that differ from the"
                 f" {len(labels)} given; open it without arms, or under another name"
+            )
+        if items is not None and digest(items) != self.items:
+            raise InputError(
+                "the items were refused: they differ from those that the study was begun with, and"
+                " the guarantee holds for what was fixed before the data"
             )
         own: dict[str, Any] = {
             **{key: getattr(self.problem, key) for key in settings},
@@ -159,8 +170,16 @@ def specify(
     lease: float | None,
     max_arms: int | None,
     lost: str = "skip",
+    items: Sequence[Any] | None = None,
 ) -> Specification:
     """Check what the user gave."""
+    if items is not None:
+        settings = {**settings, "items": len(items)}
+        if lease is not None or lost != "skip":
+            raise InputError(
+                "a lease and lost='worst' were refused: in an evaluation no score is given up, and"
+                " one that fails counts as the worst there is"
+            )
     if string(lost, "lost") not in LOST:
         raise UnknownName("lost", lost, LOST)
     if (k is None) == (decision is None):
@@ -188,7 +207,10 @@ def specify(
     if lease == math.inf:
         raise InputError("lease=inf was refused: leave it out, and no pull lapses")
     max_arms = None if max_arms is None else integer(max_arms, "max_arms")
-    made = Specification(labels, Problem(decision, **settings), seed, lease, max_arms, lost)
+    made = Specification(
+        labels, Problem(decision, **settings), seed, lease, max_arms, lost,
+        items=None if items is None else digest(items),
+    )  # fmt: skip
     _, configured = made.configure(len(labels))  # refuses what cannot be an open study
     if lost == "worst" and not configured.bets:
         raise InputError(

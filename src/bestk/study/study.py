@@ -11,6 +11,7 @@ import os
 import secrets
 import threading
 import time
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -25,6 +26,7 @@ from bestk.storage import Storage, forks
 from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study.handover import Handover
+from bestk.study.items import read_items
 from bestk.study.journal import Journal
 from bestk.study.leases import Leases
 from bestk.study.notebook import study_html
@@ -53,6 +55,10 @@ class Study:
     reward; with `lost="worst"` they count as the worst that they can have been, without assumption
     (Ratings and Bounded rewards).
 
+    With `items` the study is an evaluation (docs/evaluation.md): pulls carry an item, every arm
+    scores each item at most once, and the means over these items are compared. A pull that fails
+    counts as the lowest score.
+
     With `max_arms` arms may be added and withdrawn at any time, up to so many in all; the guarantee
     stays, at a price: every bound then has level delta / (2 max_arms), and the product of two sides
     is not used (docs/e-lucb.md, Theorem 5).
@@ -78,6 +84,7 @@ class Study:
         lease: float | None = None,
         max_arms: int | None = None,
         lost: str | None = None,
+        items: Iterable[Any] | None = None,
     ) -> None:
         self.name = string(name, "name")
         self._lock = threading.RLock()
@@ -90,16 +97,19 @@ class Study:
         }  # fmt: skip
         settings = {key: value for key, value in settings.items() if value is not None}
         labels = None if arms is None else read_arms(arms)
+        self.items = None if items is None else read_items(items)
         if begun is None:
             chosen = secrets.randbits(48) if seed is None else seed
             begun = journal.begin(
                 specify(
                     labels, k, decision, {**DEFAULTS, **settings}, chosen, lease, max_arms,
-                    "skip" if lost is None else lost,
+                    "skip" if lost is None else lost, self.items,
                 )
             )  # fmt: skip
         self.specification = begun
-        self.specification.check_given(labels, k, decision, settings, seed, lease, max_arms, lost)
+        self.specification.check_given(
+            labels, k, decision, settings, seed, lease, max_arms, lost, self.items
+        )
         self.problem = self.specification.problem
         self._fold = journal.open(begun)
         self._leases = Leases(self.specification.lease)
@@ -143,6 +153,8 @@ class Study:
                             continue
                         break
                     arm, data = arms[0], "+" + ",".join(map(str, arms[1:]))
+                if fold.orders is not None and fold.asked[arm] >= fold.spec.n_items:
+                    break  # its last scores are on their way
                 key = self._handover.names.new()
                 self._journal.append(Event(ev.ASKED, key, arm, 0.0, data, time.time()))
                 if key in fold.open:
@@ -191,7 +203,11 @@ class Study:
     def _pull(self, key: str) -> Pull:
         pull = self._fold.open[key]
         self._leases.see(key)
-        return Pull(key, self._fold.all_labels[pull.arm], pull.order)
+        label, position = self._fold.all_labels[pull.arm], self._fold.positions.get(key)
+        if position is None:
+            return Pull(key, label, pull.order)
+        item = None if self.items is None else self.items[position]
+        return Pull(key, label, pull.order, item, position)
 
     def tell(self, pull: Pull | str, reward: float) -> None:
         """Record the reward of a pull, exactly once; durable on return.
@@ -266,7 +282,15 @@ class Study:
         With `lost="skip"` harmless only if what is given up does not depend on the reward.
         """
         with self._lock:
+            self._refuse_in_evaluation("giving a pull up")
             self._journal.append(Event(ev.FORGOTTEN, self._require_open(pull), at=time.time()))
+
+    def _refuse_in_evaluation(self, what: str) -> None:
+        if self._fold.orders is not None:
+            raise InputError(
+                f"{what} was refused: every arm scores the items in an order that was drawn before,"
+                " and no score may be chosen or skipped; tell it, or let it fail"
+            )
 
     def _require_open(self, pull: Pull | str) -> str:
         key = key_of(pull)
@@ -280,6 +304,7 @@ class Study:
         with self._lock:
             fold = self._fold
             self.require_order("the observation")
+            self._refuse_in_evaluation("an observation from elsewhere")
             id, number = string(id, "id"), self._present(arm)
             value = self.problem.rewards.read_for_policy(reward)
             known = self._fold.observed.get(id)
@@ -376,6 +401,18 @@ class Study:
         """The result, with the reason why sampling ended if it was not the rule."""
         with self._lock:
             return summarise(self.name, self.specification, self._fold, self.seconds, ended)
+
+    @property
+    def scored(self) -> list[tuple[int, int, float]]:
+        """Of an evaluation: arm, position of the item and score, in the order in which they count."""
+        with self._lock:
+            fold, numbers = self._fold, Counter[int]()
+            found = []
+            for arm, score in fold.scored:
+                assert fold.orders is not None
+                found.append((arm, fold.orders.item(arm, numbers[arm]), score))
+                numbers[arm] += 1
+            return found
 
     @property
     def is_stopped(self) -> bool:

@@ -8,7 +8,17 @@ from typing import cast
 import numpy as np
 
 from bestk.decisions import TopK
-from bestk.kernels.types import BETA, BETTING, EVIDENCE, NORMAL, FloatArray, IntArray, State
+from bestk.kernels import finite
+from bestk.kernels.types import (
+    BETA,
+    BETTING,
+    EVIDENCE,
+    FINITE,
+    NORMAL,
+    FloatArray,
+    IntArray,
+    State,
+)
 from bestk.problem import Problem
 from bestk.study.fold import Fold
 from bestk.study.intervals import intervals, verdicts
@@ -106,6 +116,9 @@ def _assumptions(fold: Fold) -> tuple[str, ...]:
             "answers count as they arrive, as in version 0.1, so how long a pull takes does not"
             " depend on its reward"
         )
+    failed = sum(fold.failed)
+    if failed and fold.orders is not None:
+        found.append(f"{failed:,} evaluations failed, and count as the worst score")
     lost = fold.holes_that_matter
     if lost and fold.specification.lost == "skip":
         pulls = "pull was" if lost == 1 else "pulls were"
@@ -149,7 +162,7 @@ def _boundary(fold: Fold, k: int) -> tuple[int, int]:
 
 def _is_tied(fold: Fold, problem: Problem, low: FloatArray, high: FloatArray) -> bool:
     """Whether the boundary looks tied: much sampled, and still a gap far below the intervals."""
-    if problem.epsilon > 0 or not isinstance(problem.decision, TopK):
+    if problem.epsilon > 0 or problem.items or not isinstance(problem.decision, TopK):
         return False
     pair = list(_boundary(fold, problem.decision.k))
     gap = float(np.ptp(fold.state.means[pair]))
@@ -180,6 +193,8 @@ def _forecast(fold: Fold, problem: Problem, low: FloatArray, high: FloatArray) -
         else:  # radii shrink like 1/sqrt(T)
             radius = np.where(state.high, state.means - low, high - state.means)
             wanted = state.counts * (radius / distance) ** 2
+        if spec.n_items:
+            wanted = np.minimum(np.nan_to_num(wanted, nan=np.inf), spec.n_items)
         remaining = float(np.maximum(wanted - state.counts, 0.0).sum(axis=1).min())
     return math.ceil(remaining) if math.isfinite(remaining) else None
 
@@ -190,7 +205,11 @@ def _variances(state: State) -> FloatArray:
     if e.kind == NORMAL:
         return np.full(len(t), e.sigma**2)
     least, most = e.levels[0], e.levels[-1]
-    if e.kind == BETA:
+    if e.kind == FINITE:
+        fits = state.items.fits
+        around = fits[finite.TOTAL_YY] - fits[finite.TOTAL_Y] ** 2 / np.maximum(t, 1)
+        squares = around * (most - least) ** 2
+    elif e.kind == BETA:
         squares = t * (means - least) * (most - means)
     elif e.kind == BETTING:
         squares = (state.levels[:, :-1] * (e.levels - means[:, None]) ** 2).sum(axis=1)

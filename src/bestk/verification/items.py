@@ -136,7 +136,9 @@ class Scores(Evidence):
             if unknown.size and at + 0.25 / CELLS < 1.0 + 1.0 / CELLS:
                 x = float(self.log_e(-1, min(at + 1e-12, 1.0), unknown).min())
             if known.size:
-                x = min(x, float(np.where(c + slack >= self.means[known], math.inf, -math.inf).min()))
+                x = min(
+                    x, float(np.where(c + slack >= self.means[known], math.inf, -math.inf).min())
+                )
             wx, wy = math.exp(min(x, 700.0)), math.exp(min(y, 700.0))
             if upper * wx + lower * wy + product * min(wx * wy, 1e300) < 1.0 - TINY:
                 return False, c

@@ -1,0 +1,141 @@
+"""The K best arms on a fixed set of items: `evaluate`, and what it gives back."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any
+
+from bestk.arguments import count, require_function
+from bestk.errors import InputError, UnknownName
+from bestk.rewards import Bounded
+from bestk.storage import Storage
+from bestk.study.result import Result
+from bestk.study.runner import Progress, Runner
+from bestk.study.study import Study
+
+Score = Callable[[Any, Any], Any]  # arm, item -> a number, or a coroutine that gives one
+ON_FAIL = ("low", "stop")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One score of the table: of an arm on the item at a position, the order-th that counted."""
+
+    arm: Hashable
+    position: int
+    item: Any
+    score: float
+    order: int
+
+
+@dataclass(frozen=True)
+class Evaluation(Result):
+    """The result of an evaluation, with the part of the table that was scored."""
+
+    items: int = 0  #: how many items there are
+    cells: tuple[Cell, ...] = ()  #: in the order in which they count
+
+    @property
+    def table(self) -> int:
+        """Cells of the whole table."""
+        return self.items * len(self.arms)
+
+    @property
+    def share(self) -> float:
+        """Of the whole table that was scored."""
+        return self.samples / self.table
+
+    def to_dict(self) -> dict[str, Any]:
+        """As of any result, with how much of the table was scored."""
+        found = super().to_dict()
+        found.pop("cells", None)
+        return {**found, "items": self.items, "table": self.table, "share": self.share}
+
+    def __str__(self) -> str:
+        scored = f"{self.samples:,} of {self.table:,} evaluations ({100 * self.share:.1f}%)"
+        return f"{super().__str__()}\n{scored}"
+
+
+def summarise(study: Study, result: Result) -> Evaluation:
+    """The result of a study with items, as an evaluation."""
+    plain = {field.name: getattr(result, field.name) for field in fields(Result)}
+    return Evaluation(**plain, items=study.problem.items or 0, cells=tuple(cells(study)))
+
+
+def cells(study: Study) -> Iterable[Cell]:
+    """The scores that count, in order."""
+    for order, (arm, position, score) in enumerate(study.scored):
+        item = None if study.items is None else study.items[position]
+        yield Cell(study.arms[arm], position, item, score, order)
+
+
+async def _mean_of(values: list[Any]) -> float:
+    return sum([float(await value) for value in values]) / len(values)
+
+
+def _repeated(score: Score, repeats: int, arm: Any, item: Any) -> Any:
+    """The mean of several scores of one cell, fixed in advance: a cell is never scored anew."""
+    values = [score(arm, item) for _ in range(repeats)]
+    if inspect.isawaitable(values[0]):
+        return asyncio.run(_mean_of(values))
+    return sum(map(float, values)) / repeats
+
+
+def evaluate(
+    arms: Iterable[Hashable],
+    items: Iterable[Any],
+    score: Score,
+    *,
+    k: int,
+    delta: float = 0.05,
+    epsilon: float = 0.0,
+    low: float = 0.0,
+    high: float = 1.0,
+    maximize: bool = True,
+    params: Mapping[str, Any] | None = None,
+    repeats: int = 1,
+    on_fail: str = "low",
+    executor: Executor | None = None,
+    parallel: int = 1,
+    budget: int | None = None,
+    seconds: float | None = None,
+    timeout: float | None = None,
+    retries: int = 0,
+    storage: Storage | str | os.PathLike[str] | None = None,
+    name: str = "evaluate",
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Find the k arms with the best mean score over these items, scoring as few cells as possible.
+
+    `score(arm, item)` returns a number from `low` to `high`, or a coroutine that gives one; with
+    `repeats` it is called so often for each cell and the mean counts. Every arm scores the items in
+    a random order of its own, each at most once, and with probability at least 1 - delta every
+    answered arm has a mean over all items within epsilon of the k-th best
+    (docs/evaluation.md, Theorem 1). The other arguments are those of `identify`.
+
+    A call that fails is tried `retries` times more. After that its cell counts as the worst score
+    (`on_fail="low"`; the result says how many), or the run ends with `ArmFailedError` (`"stop"`).
+    """
+    require_function(score, "score")  # before a file is made
+    if on_fail not in ON_FAIL:
+        raise UnknownName("on_fail", on_fail, ON_FAIL)
+    repeats = count(repeats, "repeats", 1)
+    if isinstance(items, str):
+        raise InputError("items were refused: a text is no list of items")
+    study = Study(
+        name, arms, k=k, delta=delta, epsilon=epsilon, rewards=Bounded(low, high),
+        maximize=maximize, params=params, storage=storage, seed=seed, items=items,
+    )  # fmt: skip
+    measure = score if repeats == 1 else partial(_repeated, score, repeats)
+    runner = Runner(
+        study, measure, executor=executor, parallel=parallel, budget=budget, seconds=seconds,
+        timeout=timeout, retries=retries, progress=progress, stops=on_fail == "stop",
+    )  # fmt: skip
+    return summarise(study, runner.run())

@@ -1,0 +1,63 @@
+"""The items of an evaluation: which they are, and in which order every arm scores them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from bestk.arguments import shown
+from bestk.errors import InputError
+from bestk.kernels import finite, rng
+from bestk.kernels.types import NodeArray
+
+
+def read_items(items: Iterable[Any]) -> tuple[Any, ...]:
+    """The items as they are given, keyed by their position; one that is listed twice counts twice."""
+    if isinstance(items, str) or not isinstance(items, Iterable):
+        raise InputError(f"items={shown(items)} were refused: give a list of items")
+    found = tuple(items)
+    if not found:
+        raise InputError("items were refused: the list is empty")
+    return found
+
+
+def digest(items: Sequence[Any]) -> str:
+    """A fingerprint of the list, to notice one that has changed.
+
+    Items that JSON cannot hold count as their text, so that it should say what they are.
+    """
+    hashed = hashlib.sha256()
+    for item in items:
+        try:
+            text = json.dumps(item, sort_keys=True)
+        except (TypeError, ValueError):
+            text = f"{type(item).__qualname__} {item}"
+        hashed.update(text.encode("utf-8", "backslashreplace") + b"\n")
+    return hashed.hexdigest()
+
+
+class Orders:
+    """Of every arm, the order in which it scores the items: drawn from the seed, place by place.
+
+    The policy's own state draws the same (`kernels/finite.py`); here are also the places that were
+    asked for and do not count yet.
+    """
+
+    def __init__(self, n_items: int, seed: int) -> None:
+        self._n_items, self._seed = n_items, seed
+        self._rows: dict[int, NodeArray] = {}
+        self._drawn: dict[int, int] = {}
+
+    def item(self, arm: int, number: int) -> int:
+        """The position of the item that is number-th for that arm, both counted from 0."""
+        row = self._rows.get(arm)
+        if row is None:
+            row = self._rows[arm] = np.arange(self._n_items, dtype=np.int32)
+        for place in range(self._drawn.get(arm, 0), number + 1):
+            finite.swap_in(row, place, self._seed, 0, arm, rng.ORDER)
+            self._drawn[arm] = place + 1
+        return int(row[number])

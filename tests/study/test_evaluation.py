@@ -1,0 +1,178 @@
+"""Evaluations: the K best on a fixed set of items."""
+
+import asyncio
+
+import numpy as np
+import pytest
+
+import bestk
+from bestk.errors import ArmFailedError, InputError
+from bestk.kernels import finite, step
+from bestk.problem import Problem
+
+N_ARMS, N_ITEMS = 6, 40
+TABLE = np.random.default_rng(2).random((N_ARMS, N_ITEMS)) < np.linspace(0.9, 0.3, N_ARMS)[:, None]
+ARMS = [f"model {arm}" for arm in range(N_ARMS)]
+ITEMS = [{"question": number} for number in range(N_ITEMS)]
+BEST = {"model 0", "model 1"}
+
+
+class Scorer:
+    """A table that notes who asks for what."""
+
+    def __init__(self, table=TABLE):
+        self.table, self.calls = table, []
+
+    def __call__(self, arm, item):
+        self.calls.append((arm, item["question"]))
+        return float(self.table[ARMS.index(arm), item["question"]])
+
+
+@pytest.fixture(autouse=True)
+def _interpreted(monkeypatch):
+    monkeypatch.setenv("BESTK_COMPILE", "never")
+
+
+def evaluate(scorer, **more):
+    return bestk.evaluate(ARMS, ITEMS, scorer, **{"k": 2, "seed": 1, **more})
+
+
+@pytest.mark.parametrize("parallel", [1, 3, 8])
+def test_the_best_are_found_and_no_cell_is_scored_twice(parallel):
+    scorer = Scorer()
+    result = evaluate(scorer, parallel=parallel)
+    assert result.certified
+    assert set(result.top) == BEST
+    assert len(set(scorer.calls)) == len(scorer.calls) >= result.samples
+    assert result.table == N_ARMS * N_ITEMS
+    assert result.share == result.samples / result.table < 1.0
+    assert f"{result.samples:,} of 240 evaluations" in str(result)
+
+
+def test_a_live_evaluation_is_the_simulated_one():
+    result = evaluate(Scorer())
+    made = Problem(bestk.TopK(N_ARMS, 2), bestk.Bounded(), 0.05, items=N_ITEMS).configure(1)
+    state, out, told = made.new_state(), np.zeros(N_ARMS, np.int64), []
+    step.reset(state, made.spec, 0)
+    while step.ask(state, made.spec, out):
+        arm = int(out[0])
+        item = int(finite.place(state, made.spec, arm))
+        told.append((ARMS[arm], item, float(TABLE[arm, item])))
+        step.tell(state, made.spec, arm, told[-1][2])
+    assert [(cell.arm, cell.position, cell.score) for cell in result.cells] == told
+    assert all(cell.item == ITEMS[cell.position] for cell in result.cells)
+
+
+def test_an_evaluation_that_was_cut_short_goes_on_where_it_stood(tmp_path):
+    whole, scorer = evaluate(Scorer()), Scorer()
+    for budget in (30, 77, None):
+        part = evaluate(scorer, storage=tmp_path / "e.db", budget=budget)
+    assert part.cells == whole.cells
+    assert part.to_dict()["arms"] == whole.to_dict()["arms"]
+    assert len(set(scorer.calls)) == len(scorer.calls) == whole.samples
+
+
+def test_other_items_are_refused(tmp_path):
+    evaluate(Scorer(), storage=tmp_path / "e.db", budget=10)
+    with pytest.raises(InputError, match="items were refused"):
+        bestk.evaluate(ARMS, ITEMS[::-1], Scorer(), k=2, storage=tmp_path / "e.db")
+
+
+def test_a_failure_counts_as_the_worst_score_and_is_said():
+    scorer = Scorer()
+
+    def failing(arm, item):
+        score = scorer(arm, item)
+        if item["question"] % 10 == 0:
+            raise OSError("no answer")
+        return score
+
+    result = evaluate(failing)
+    failed = [cell for cell in result.cells if cell.position % 10 == 0]
+    assert failed
+    assert {cell.score for cell in failed} == {0.0}
+    assert sum(arm.failed for arm in result.arms) == len(failed)
+    assert f"{len(failed)} evaluations failed, and count as the worst score" in str(result)
+
+
+def test_a_cell_that_failed_is_tried_again_before_it_counts():
+    scorer, tried = Scorer(), set()
+
+    def shaky(arm, item):
+        score = scorer(arm, item)
+        if (arm, item["question"]) not in tried:
+            tried.add((arm, item["question"]))
+            raise OSError("busy")
+        return score
+
+    result = evaluate(shaky, retries=1)
+    assert result.cells == evaluate(Scorer()).cells
+    assert len(scorer.calls) == 2 * result.samples
+
+
+def test_a_failure_may_end_the_run_which_can_be_resumed(tmp_path):
+    def broken(arm, item):
+        if item["question"] == 3:
+            raise OSError("no answer")
+        return Scorer()(arm, item)
+
+    with pytest.raises(ArmFailedError, match="item 3"):
+        evaluate(broken, on_fail="stop", storage=tmp_path / "e.db")
+    assert evaluate(Scorer(), storage=tmp_path / "e.db").cells == evaluate(Scorer()).cells
+
+
+def test_coroutines_score_too():
+    async def score(arm, item):
+        await asyncio.sleep(0)
+        return Scorer()(arm, item)
+
+    assert evaluate(score).cells == evaluate(Scorer()).cells
+
+
+def test_repeats_are_averaged_within_a_cell():
+    scorer = Scorer()
+    result = evaluate(scorer, repeats=3)
+    assert len(scorer.calls) == 3 * result.samples
+    assert result.cells == evaluate(Scorer()).cells
+
+
+def test_costs_are_minimised():
+    result = evaluate(Scorer(~TABLE), maximize=False)
+    assert set(result.top) == BEST
+
+
+def test_ask_and_tell_carry_items():
+    study = bestk.Study("e", ARMS, k=2, items=ITEMS, seed=1)
+    scorer = Scorer()
+    while pulls := study.ask(3):
+        for pull in reversed(pulls):
+            assert pull.item == ITEMS[pull.position]
+            study.tell(pull, scorer(pull.arm, pull.item))
+    assert study.result.certified
+    assert len(set(scorer.calls)) == len(scorer.calls)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"policy": "lil-rand-lucb"}, "found by e-lucb"),
+        ({"params": {"independent": False}}, "order of its own"),
+        ({"rewards": bestk.Gaussian()}, "need a range"),
+        ({"max_arms": 9}, "arms of an evaluation are fixed"),
+        ({"lease": 5}, "a lease"),
+        ({"items": []}, "empty"),
+        ({"items": "abc"}, "list of items"),
+    ],
+)
+def test_what_no_proof_covers_is_refused(more, said):
+    with pytest.raises(InputError, match=said):
+        bestk.Study("e", ARMS, **{"k": 2, "items": ITEMS, **more})
+
+
+def test_no_score_is_skipped_or_added():
+    study = bestk.Study("e", ARMS, k=2, items=ITEMS)
+    (pull,) = study.ask()
+    with pytest.raises(InputError, match="no score may be chosen or skipped"):
+        study.forget(pull)
+    with pytest.raises(InputError, match="no score may be chosen or skipped"):
+        study.add(ARMS[0], 1.0, id="mine")
