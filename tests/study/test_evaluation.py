@@ -9,6 +9,8 @@ import bestk
 from bestk.errors import ArmFailedError, InputError
 from bestk.kernels import finite, step
 from bestk.problem import Problem
+from bestk.study.certificate import make_certificate
+from bestk.verification import verify
 
 N_ARMS, N_ITEMS = 6, 40
 TABLE = np.random.default_rng(2).random((N_ARMS, N_ITEMS)) < np.linspace(0.9, 0.3, N_ARMS)[:, None]
@@ -176,3 +178,32 @@ def test_no_score_is_skipped_or_added():
         study.forget(pull)
     with pytest.raises(InputError, match="no score may be chosen or skipped"):
         study.add(ARMS[0], 1.0, id="mine")
+
+
+@pytest.mark.parametrize("more", [{}, {"epsilon": 0.05}, {"maximize": False}, {"parallel": 4}])
+def test_a_certificate_is_confirmed_by_other_code(tmp_path, more):
+    path = tmp_path / "e.db"
+
+    def score(arm, item):
+        if item["question"] == 7:
+            raise OSError("no answer")
+        return Scorer()(arm, item) / 2 + item["question"] / 100
+
+    result = evaluate(score, storage=path, **more)
+    certificate = make_certificate(path)
+    report = verify(certificate, path)
+    assert report.verified, report.failed
+    assert certificate["samples"] == sum(arm.pulls for arm in result.arms)
+    assert certificate["theorem"] == "docs/evaluation.md, Theorem 1"
+
+
+def test_a_certificate_of_an_earlier_or_another_answer_is_refused(tmp_path):
+    path = tmp_path / "e.db"
+    evaluate(Scorer(), storage=path)
+    certificate = make_certificate(path)
+    forged = {**certificate, "problem": {**certificate["problem"], "items": N_ITEMS + 1}}
+    assert not verify(forged, path).verified
+    forged = {**certificate, "answer": [ARMS[0], ARMS[4]]}
+    assert not verify(forged, path).verified
+    forged = {**certificate, "items": "0" * 64}
+    assert not verify(forged, path).verified

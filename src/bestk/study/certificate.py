@@ -41,9 +41,9 @@ from bestk.study.intervals import intervals
 from bestk.study.reading import open_storage, open_study
 from bestk.study.specification import Specification
 from bestk.verification.log import line
-from bestk.verification.schema import OLD_WARNING, WARNINGS
+from bestk.verification.schema import OF_ITEMS, OLD_WARNING, WARNINGS
 
-FORMAT = 2
+FORMAT, OF_ITEMS_FORMAT = 2, 3
 BATCH = 50_000  # events folded at a time
 
 
@@ -104,7 +104,7 @@ def _certificate(
         levels = {"lower": spec.level_lower, "upper": spec.level_upper, "product": product}
     is_old = specification.order == "told"
     made = {
-        "format": 1 if is_old else FORMAT,
+        "format": 1 if is_old else FORMAT if specification.items is None else OF_ITEMS_FORMAT,
         "bestk": version("bestk"),
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "study": name,
@@ -125,6 +125,8 @@ def _certificate(
     if not is_old:
         made["order"], made["lost"] = specification.order, specification.lost
         made["reissued"] = len(fold.holders)
+    if specification.items is not None:
+        made["items"], made["warning"] = specification.items, OF_ITEMS
     plain: dict[str, Any] = json.loads(json.dumps(made, allow_nan=False))
     return plain
 

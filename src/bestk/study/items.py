@@ -16,7 +16,7 @@ from bestk.kernels.types import NodeArray
 
 
 def read_items(items: Iterable[Any]) -> tuple[Any, ...]:
-    """The items as they are given, keyed by their position; one that is listed twice counts twice."""
+    """The items as given, keyed by their position; one that is listed twice counts twice."""
     if isinstance(items, str) or not isinstance(items, Iterable):
         raise InputError(f"items={shown(items)} were refused: give a list of items")
     found = tuple(items)

@@ -404,7 +404,7 @@ class Study:
 
     @property
     def scored(self) -> list[tuple[int, int, float]]:
-        """Of an evaluation: arm, position of the item and score, in the order in which they count."""
+        """Of an evaluation: arm, position of the item and score, in the order of counting."""
         with self._lock:
             fold, numbers = self._fold, Counter[int]()
             found = []

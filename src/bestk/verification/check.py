@@ -145,6 +145,8 @@ def _compare(certificate: Mapping[str, Any], followed: _Followed, report: Report
     own["format"] = begun["format"]  # a certificate has that of its study
     if begun["format"] > 1:
         own |= {"order": begun["order"], "lost": begun["lost"], "reissued": history.reissued}
+    if begun["format"] > 2:
+        own["items"] = begun["items"]
     wrong = [name for name, value in own.items() if not same(certificate.get(name), value)]
     found = f"another {', '.join(wrong)}" if wrong else "the same"
     report.add("problem", not wrong, "as the study was begun", found)

@@ -96,6 +96,7 @@ class Claim:
     upper: float = math.nan  # level of upper bounds
     product: float = 0.0  # what the product of both sides' evidence counts for; 0: split stop
     balanced: bool = False  # which mixture of normal evidence
+    items: int = 0  # of an evaluation: how many
 
     @property
     def levels(self) -> dict[str, float] | None:
@@ -234,7 +235,7 @@ def _open_levels(
 
 def read_claim(problem: Mapping[str, Any], max_arms: int | None, decision: Decision) -> Claim:
     """What the problem's policy claims when it stops, with the arms that there are."""
-    _require(problem.keys() == PROBLEM, "a problem with other settings than are known")
+    _require(problem.keys() - {"items"} == PROBLEM, "a problem with other settings than are known")
     name = problem["policy"]
     _require(name in POLICIES, f"nothing is proved of the policy {name}")
     rule, bounds, how, theorem, _ = POLICIES[name]
@@ -265,6 +266,11 @@ def read_claim(problem: Mapping[str, Any], max_arms: int | None, decision: Decis
         levels = _Levels(*_lil_levels(how, nu, n, k, eps))
     if bounds == EVIDENCE:
         theorem = _theorem(rule, levels.product, max_arms is not None)
+    items = problem.get("items", 0)
+    if "items" in problem:
+        covered = name == "e-lucb" and levels.product > 0.0 and max_arms is None
+        _require(type(items) is int and items > 0 and covered, "an evaluation of this kind")
+        theorem = "docs/evaluation.md, Theorem 1"
     most = n if max_arms is None else max_arms
     sigma, scale = _scales(problem["rewards"])
     return Claim(
@@ -277,6 +283,7 @@ def read_claim(problem: Mapping[str, Any], max_arms: int | None, decision: Decis
         scale=scale,
         sign=1.0 if maximize else -1.0,
         eps=eps,
+        items=items,
         balanced=k == 0 or BALANCE * min(k, most - k) >= max(k, most - k),
         **levels._asdict(),
     )

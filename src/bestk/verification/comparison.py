@@ -31,6 +31,8 @@ def check_guarantee(certificate: Certificate, claim: Claim, report: Report) -> N
     wanted = schema.OLD_WARNING
     if certificate["format"] > 1:
         wanted = schema.WARNINGS.get(certificate["lost"], "")
+    if claim.items:
+        wanted = schema.OF_ITEMS
     whole = certificate["warning"] == wanted
     report.add(
         "warning",

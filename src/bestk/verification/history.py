@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestk.verification import log
+from bestk.verification.claims import limits_of
 from bestk.verification.log import Row
 from bestk.verification.reading import strict_json
 
@@ -53,6 +54,14 @@ class History:
             raise ValueError("an order that is not known here")
         if self.lost_as not in ("skip", "worst"):
             raise ValueError("lost pulls that count as something unknown")
+        # a score of an evaluation that failed is the worst there is, and leaves no hole
+        self.worst = None
+        if self.specification.get("items") is not None:
+            problem = self.specification["problem"]
+            ends = limits_of(problem["rewards"])
+            if ends is None or not self.closed:
+                raise ValueError("an evaluation without a range, or of arms that come and go")
+            self.worst = ends[0] if problem["maximize"] else ends[1]
         self.present = list(range(len(self.labels)))  # arms that compete, row by row
         self._rows = {arm: arm for arm in self.present}
         self.changes = 0  # how often arms came or went
@@ -95,7 +104,7 @@ class History:
             if key in self._open:
                 self.lost[LOSSES[kind]][self._open[key].arm] += 1
                 if kind != log.FAILED or self.in_order:
-                    self._settle(key, None)
+                    self._settle(key, self.worst)
         elif kind == log.REISSUED:
             if key in self._open:
                 self._reissued.add(key)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from bestk.verification.claims import EXCHANGE, LEAD, PAIR, REGRET, Claim
 from bestk.verification.classes import Decision
 from bestk.verification.evidence import Evidence
+from bestk.verification.items import Scores
 from bestk.verification.tolerance import EXACT, LAST, last_places
 
 Floats = NDArray[np.float64]
@@ -129,9 +130,19 @@ def _pairs(claim: Claim, decision: Decision, arms: Present, answer: Bools) -> Ve
     required = f"{verdict.required}, or evidence of both sides together at least 1/delta"
     if verdict.holds:
         return replace(verdict, required=required, found=f"a gap of {worst:.6g}", pair=pair)
-    holds, found = _all_certified(claim, arms, doubtful)
+    if isinstance(arms.evidence, Scores):
+        holds, found = _scored(claim, arms.evidence, answer)
+    else:
+        holds, found = _all_certified(claim, arms, doubtful)
     found += f" (the gap of bounds is {worst:.6g})"
     return Verdict(holds, "evidence", worst, required, found, pair)
+
+
+def _scored(claim: Claim, scores: Scores, answer: Bools) -> tuple[bool, str]:
+    """Scores of items: all cells."""
+    slack = claim.epsilon / claim.scale
+    holds, at = scores.certifies(answer, claim.upper, claim.lower, claim.product, slack)
+    return holds, "evidence of 1/delta" if holds else f"less evidence than 1/delta in cell {at:.6g}"
 
 
 def _all_certified(

@@ -14,6 +14,7 @@ from bestk.verification.claims import EVIDENCE, LIL, ROUNDS, Claim, limits_of
 from bestk.verification.coins import coins
 from bestk.verification.evidence import Beta, Bets, Evidence, Normal
 from bestk.verification.history import History
+from bestk.verification.items import Scores
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -94,6 +95,8 @@ class Statistics:
         family = self.rewards["family"]
         if self.claim.bounds != EVIDENCE or family not in ("ratings", "bounded"):
             return None
+        if self.claim.items:
+            return None
         if family == "ratings":
             grid = np.array(sorted(self.rewards["levels"]), np.float64)
         else:
@@ -117,6 +120,11 @@ class Statistics:
 
     def _evidence(self, grid: Floats | None) -> Evidence:
         t = self.counts.astype(np.float64)
+        if self.claim.items:
+            history, scale = self.history, self.claim.scale
+            scores = (self.claim.sign * history.rewards - self.origin) / scale
+            seed = history.specification["seed"]
+            return Scores(self.n, self.claim.items, seed, history.arms, scores)
         if self.rewards["family"] == "bernoulli":
             return Beta(t, self.seen_sums)
         holes = np.array(self.history.lost["holes"], np.float64)
@@ -130,6 +138,8 @@ class Statistics:
         claim = self.claim
         if self.evidence is not None:
             lower, upper = self.evidence.bound(1, claim.lower), self.evidence.bound(-1, claim.upper)
+            if self.claim.items:  # in [0, 1] there
+                lower, upper = claim.scale * lower, claim.scale * upper
             unseen = self.counts == 0  # certificates show no interval for them
             lower[unseen], upper[unseen] = -math.inf, math.inf
             return lower, upper
