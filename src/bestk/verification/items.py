@@ -110,7 +110,8 @@ class Scores(Evidence):
         """The edge beyond which every cell has wealth 1/alpha; the mean where it is known."""
         enough = self._wealth[0 if side > 0 else 1] >= -math.log(alpha)
         many = np.count_nonzero(enough, axis=1) / CELLS
-        return np.where(self.is_known, self.means, many if side > 0 else 1.0 - many)
+        found: Floats = np.where(self.is_known, self.means, many if side > 0 else 1.0 - many)
+        return found
 
     def certifies(
         self, answer: Bools, upper: float, lower: float, product: float, slack: float
