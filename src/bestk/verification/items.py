@@ -100,7 +100,7 @@ class Scores(Evidence):
         """log E of these arms: the wealth of the cell of c; beyond a known mean infinite."""
         at = np.broadcast_to(np.asarray(c, np.float64), arms.shape)
         cells = np.clip((at * CELLS).astype(np.int64), 0, CELLS - 1)
-        found = self._wealth[0 if side > 0 else 1, arms, cells].copy()
+        found: Floats = self._wealth[0 if side > 0 else 1, arms, cells].copy()
         beyond = side * (self.means[arms] - at) > 0.0
         found[self.is_known[arms]] = -math.inf
         found[self.is_known[arms] & beyond] = math.inf
