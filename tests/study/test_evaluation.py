@@ -180,7 +180,16 @@ def test_no_score_is_skipped_or_added():
         study.add(ARMS[0], 1.0, id="mine")
 
 
-@pytest.mark.parametrize("more", [{}, {"epsilon": 0.05}, {"maximize": False}, {"parallel": 4}])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"epsilon": 0.05},
+        {"maximize": False},
+        {"parallel": 4},
+        {"target": "population", "epsilon": 0.9},
+    ],
+)
 def test_a_certificate_is_confirmed_by_other_code(tmp_path, more):
     path = tmp_path / "e.db"
 
@@ -194,7 +203,9 @@ def test_a_certificate_is_confirmed_by_other_code(tmp_path, more):
     report = verify(certificate, path)
     assert report.verified, report.failed
     assert certificate["samples"] == sum(arm.pulls for arm in result.arms)
-    assert certificate["theorem"] == "docs/evaluation.md, Theorem 1"
+    number = 2 if "target" in more else 1
+    page = "e-lucb" if "target" in more else "evaluation"
+    assert certificate["theorem"] == f"docs/{page}.md, Theorem {number}"
 
 
 def test_a_certificate_of_an_earlier_or_another_answer_is_refused(tmp_path):
@@ -205,5 +216,16 @@ def test_a_certificate_of_an_earlier_or_another_answer_is_refused(tmp_path):
     assert not verify(forged, path).verified
     forged = {**certificate, "answer": [ARMS[0], ARMS[4]]}
     assert not verify(forged, path).verified
-    forged = {**certificate, "items": "0" * 64}
+    forged = {**certificate, "items": {**certificate["items"], "target": "population"}}
     assert not verify(forged, path).verified
+    forged = {**certificate, "items": {**certificate["items"], "digest": "0" * 64}}
+    assert not verify(forged, path).verified
+
+
+def test_of_a_population_nothing_is_known_for_certain():
+    result = evaluate(Scorer(), target="population")
+    assert not result.certified  # so few items cannot tell the best of a population
+    assert result.samples == result.table
+    assert result.stopped == "budget"
+    assert "with epsilon = " in result.proof
+    assert all(arm.low < arm.mean < arm.high for arm in result.arms)

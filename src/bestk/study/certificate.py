@@ -11,6 +11,7 @@ import json
 import math
 import os
 from collections.abc import Iterator
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import islice
@@ -126,7 +127,8 @@ def _certificate(
         made["order"], made["lost"] = specification.order, specification.lost
         made["reissued"] = len(fold.holders)
     if specification.items is not None:
-        made["items"], made["warning"] = specification.items, OF_ITEMS
+        made["items"] = asdict(specification.items)
+        made["warning"] = OF_ITEMS[specification.items.target]
     plain: dict[str, Any] = json.loads(json.dumps(made, allow_nan=False))
     return plain
 

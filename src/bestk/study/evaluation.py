@@ -64,8 +64,9 @@ class Evaluation(Result):
 
 def summarise(study: Study, result: Result) -> Evaluation:
     """The result of a study with items, as an evaluation."""
+    assert study.specification.items is not None
     plain = {field.name: getattr(result, field.name) for field in fields(Result)}
-    return Evaluation(**plain, items=study.problem.items or 0, cells=tuple(cells(study)))
+    return Evaluation(**plain, items=study.specification.items.count, cells=tuple(cells(study)))
 
 
 def cells(study: Study) -> Iterable[Cell]:
@@ -95,6 +96,7 @@ def evaluate(
     k: int,
     delta: float = 0.05,
     epsilon: float = 0.0,
+    target: str = "items",
     low: float = 0.0,
     high: float = 1.0,
     maximize: bool = True,
@@ -118,7 +120,9 @@ def evaluate(
     `repeats` it is called so often for each cell and the mean counts. Every arm scores the items in
     a random order of its own, each at most once, and with probability at least 1 - delta every
     answered arm has a mean over all items within epsilon of the k-th best
-    (docs/evaluation.md, Theorem 1). The other arguments are those of `identify`.
+    (docs/evaluation.md, Theorem 1). With `target="population"` the items are a sample of all there
+    could be, and the means over these are compared, which takes more scores and may end without a
+    certificate. The other arguments are those of `identify`.
 
     A call that fails is tried `retries` times more. After that its cell counts as the worst score
     (`on_fail="low"`; the result says how many), or the run ends with `ArmFailedError` (`"stop"`).
@@ -131,7 +135,7 @@ def evaluate(
         raise InputError("items were refused: a text is no list of items")
     study = Study(
         name, arms, k=k, delta=delta, epsilon=epsilon, rewards=Bounded(low, high),
-        maximize=maximize, params=params, storage=storage, seed=seed, items=items,
+        maximize=maximize, params=params, storage=storage, seed=seed, items=items, target=target,
     )  # fmt: skip
     measure = score if repeats == 1 else partial(_repeated, score, repeats)
     runner = Runner(

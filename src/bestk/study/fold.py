@@ -75,8 +75,8 @@ class Fold:
         self._rewards: list[float] = []  # theirs, as they were told
         self._shelf: dict[int, dict[str, Any]] = {}  # statistics of withdrawn arms
         # of an evaluation: every arm's order, pulls asked so far, and items of those that are open
-        n_items = specification.problem.items
-        self.orders = None if n_items is None else Orders(n_items, specification.seed)
+        items = specification.items
+        self.orders = None if items is None else Orders(items.count, specification.seed)
         self.asked: Counter[int] = Counter()
         self.positions: dict[str, int] = {}
         self.scored: list[tuple[int, float]] = []  # arm and score, in the order in which they count
@@ -413,6 +413,10 @@ class Fold:
     def plan(self) -> list[int] | None:
         """The arms of the next round; None: stop; empty: wait, what is told would be enough."""
         return self._arms_of(self.planner.plan(self.order.held.values(), self.rounds))
+
+    def has_items(self, arm: int) -> bool:
+        """Whether an arm may be asked for: not if it has been on every item of an evaluation."""
+        return self.specification.items is None or self.asked[arm] < self.specification.items.count
 
     def _arms_of(self, rows: list[int] | None) -> list[int] | None:
         return None if rows is None else [self.arms[row] for row in rows]

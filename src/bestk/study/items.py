@@ -5,14 +5,33 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from bestk.arguments import shown
-from bestk.errors import InputError
+from bestk.errors import InputError, UnknownName
 from bestk.kernels import finite, rng
 from bestk.kernels.types import NodeArray
+
+TARGETS = ("items", "population")  # whose means are compared
+
+
+@dataclass(frozen=True)
+class ItemSet:
+    """What a study remembers of its items."""
+
+    count: int
+    digest: str
+    target: str
+
+    @classmethod
+    def of(cls, items: Sequence[Any], target: str) -> ItemSet:
+        """The list that an evaluation is begun with."""
+        if target not in TARGETS:
+            raise UnknownName("target", target, TARGETS)
+        return cls(len(items), digest(items), target)
 
 
 def read_items(items: Iterable[Any]) -> tuple[Any, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from bestk.arguments import as_float, duration, integer, shown, string
@@ -15,7 +15,7 @@ from bestk.decisions.labels import freeze, label, thaw
 from bestk.errors import BestkError, InputError, StorageError, UnknownName
 from bestk.policies import Configured
 from bestk.problem import Problem, plain
-from bestk.study.items import digest
+from bestk.study.items import ItemSet, digest
 
 FORMAT = 2  # of the specification; a newer one is refused
 OF_ITEMS = 3  # that of an evaluation, which older versions must not take for a study of samples
@@ -38,7 +38,7 @@ class Specification:
     max_arms: int | None = None
     lost: str = "skip"
     order: str = "asked"
-    items: str | None = None  # fingerprint of the items of an evaluation
+    items: ItemSet | None = None  # of an evaluation
 
     @property
     def orders_by_arm(self) -> bool:
@@ -77,7 +77,7 @@ class Specification:
                 "max_arms": self.max_arms,
                 "lost": self.lost,
                 "order": self.order,
-                **({} if self.items is None else {"items": self.items}),
+                **({} if self.items is None else {"items": asdict(self.items)}),
             }
         )
 
@@ -100,7 +100,7 @@ class Specification:
                 data.get("max_arms"),
                 "skip" if is_old else data["lost"],
                 "told" if is_old else data["order"],
-                data.get("items"),
+                None if data.get("items") is None else ItemSet(**data["items"]),
             )
             if read.order not in ORDERS or read.lost not in LOST:
                 raise KeyError(f"order {read.order}, lost {read.lost}")
@@ -128,7 +128,8 @@ class Specification:
                 f"the arms were refused: the study has {len(self.labels)} arms that differ from the"
                 f" {len(labels)} given; open it without arms, or under another name"
             )
-        if items is not None and digest(items) != self.items:
+        own_items = None if self.items is None else self.items.digest
+        if items is not None and digest(items) != own_items:
             raise InputError(
                 "the items were refused: they differ from those that the study was begun with, and"
                 " the guarantee holds for what was fixed before the data"
@@ -161,6 +162,17 @@ def _is_same(given: Any, own: Any) -> bool:
     return bool(given == own or (as_float(given) is not None and as_float(given) == as_float(own)))
 
 
+def _of_items(items: ItemSet, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What an evaluation adds to the problem.
+
+    If the items are a sample of a population, whose means are wanted, other arms tell whether the
+    sample is an easy one: each arm's own scores alone may be used, and the split stop.
+    """
+    if items.target == "items":
+        return {"items": items.count}
+    return {"params": {**settings.get("params", {}), "independent": False}}
+
+
 def specify(
     arms: Iterable[Hashable] | None,
     k: int | None,
@@ -170,11 +182,11 @@ def specify(
     lease: float | None,
     max_arms: int | None,
     lost: str = "skip",
-    items: Sequence[Any] | None = None,
+    items: ItemSet | None = None,
 ) -> Specification:
     """Check what the user gave."""
     if items is not None:
-        settings = {**settings, "items": len(items)}
+        settings = {**settings, **_of_items(items, settings)}
         if lease is not None or lost != "skip":
             raise InputError(
                 "a lease and lost='worst' were refused: in an evaluation no score is given up, and"
@@ -208,9 +220,8 @@ def specify(
         raise InputError("lease=inf was refused: leave it out, and no pull lapses")
     max_arms = None if max_arms is None else integer(max_arms, "max_arms")
     made = Specification(
-        labels, Problem(decision, **settings), seed, lease, max_arms, lost,
-        items=None if items is None else digest(items),
-    )  # fmt: skip
+        labels, Problem(decision, **settings), seed, lease, max_arms, lost, items=items
+    )
     _, configured = made.configure(len(labels))  # refuses what cannot be an open study
     if lost == "worst" and not configured.bets:
         raise InputError(

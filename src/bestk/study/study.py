@@ -26,7 +26,7 @@ from bestk.storage import Storage, forks
 from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study.handover import Handover
-from bestk.study.items import read_items
+from bestk.study.items import ItemSet, read_items
 from bestk.study.journal import Journal
 from bestk.study.leases import Leases
 from bestk.study.notebook import study_html
@@ -57,7 +57,8 @@ class Study:
 
     With `items` the study is an evaluation (docs/evaluation.md): pulls carry an item, every arm
     scores each item at most once, and the means over these items are compared. A pull that fails
-    counts as the lowest score.
+    counts as the lowest score. With `target="population"` the items are a sample, and the means
+    over the population that they come from are compared.
 
     With `max_arms` arms may be added and withdrawn at any time, up to so many in all; the guarantee
     stays, at a price: every bound then has level delta / (2 max_arms), and the product of two sides
@@ -85,6 +86,7 @@ class Study:
         max_arms: int | None = None,
         lost: str | None = None,
         items: Iterable[Any] | None = None,
+        target: str = "items",
     ) -> None:
         self.name = string(name, "name")
         self._lock = threading.RLock()
@@ -103,7 +105,8 @@ class Study:
             begun = journal.begin(
                 specify(
                     labels, k, decision, {**DEFAULTS, **settings}, chosen, lease, max_arms,
-                    "skip" if lost is None else lost, self.items,
+                    "skip" if lost is None else lost,
+                    None if self.items is None else ItemSet.of(self.items, target),
                 )
             )  # fmt: skip
         self.specification = begun
@@ -153,8 +156,11 @@ class Study:
                             continue
                         break
                     arm, data = arms[0], "+" + ",".join(map(str, arms[1:]))
-                if fold.orders is not None and fold.asked[arm] >= fold.spec.n_items:
-                    break  # its last scores are on their way
+                if not fold.has_items(arm):
+                    left = [other for other in fold.arms if fold.has_items(other)]
+                    if fold.spec.n_items or not left:
+                        break  # the last scores of these items are on their way, or there are none
+                    arm, data = min(left, key=fold.asked.__getitem__), "+"
                 key = self._handover.names.new()
                 self._journal.append(Event(ev.ASKED, key, arm, 0.0, data, time.time()))
                 if key in fold.open:

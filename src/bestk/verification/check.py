@@ -12,6 +12,7 @@ from bestk.verification import comparison, log
 from bestk.verification.claims import read_claim
 from bestk.verification.classes import Decision, read_decision
 from bestk.verification.history import History
+from bestk.verification.items import check_items
 from bestk.verification.log import LogFile, Row, line
 from bestk.verification.reading import check_shape, strict_json
 from bestk.verification.report import Report
@@ -147,6 +148,7 @@ def _compare(certificate: Mapping[str, Any], followed: _Followed, report: Report
         own |= {"order": begun["order"], "lost": begun["lost"], "reissued": history.reissued}
     if begun["format"] > 2:
         own["items"] = begun["items"]
+        check_items(begun["items"], problem, history)
     wrong = [name for name, value in own.items() if not same(certificate.get(name), value)]
     found = f"another {', '.join(wrong)}" if wrong else "the same"
     report.add("problem", not wrong, "as the study was begun", found)

@@ -31,8 +31,8 @@ def check_guarantee(certificate: Certificate, claim: Claim, report: Report) -> N
     wanted = schema.OLD_WARNING
     if certificate["format"] > 1:
         wanted = schema.WARNINGS.get(certificate["lost"], "")
-    if claim.items:
-        wanted = schema.OF_ITEMS
+    if certificate["format"] > 2:
+        wanted = schema.OF_ITEMS.get(certificate["items"]["target"], "")
     whole = certificate["warning"] == wanted
     report.add(
         "warning",

@@ -7,12 +7,15 @@ cell.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bestk.verification.coins import ORDER, coins
 from bestk.verification.evidence import Evidence
+from bestk.verification.history import History
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -21,6 +24,23 @@ Bools = NDArray[np.bool_]
 CELLS = 400
 EDGES = np.arange(CELLS + 1) / CELLS
 TINY = 1e-6  # how far beyond [0, 1] a mean is impossible; the least room of a stake; safety
+
+
+def check_items(items: Mapping[str, Any], problem: Mapping[str, Any], history: History) -> None:
+    """Refuse an evaluation that no theorem covers.
+
+    On these items Theorem 1 of docs/evaluation.md needs every arm's order; of a population, Theorem
+    2 of docs/e-lucb.md needs that no two arms are taken together. No arm is on an item twice.
+    """
+    if items["target"] not in ("items", "population"):
+        raise ValueError(f"an evaluation of {items['target']}")
+    if items["target"] == "items" and problem.get("items") != items["count"]:
+        raise ValueError("an evaluation whose problem knows of other items")
+    together = str(problem["params"].get("independent", True)).lower() == "true"
+    if items["target"] == "population" and ("items" in problem or together):
+        raise ValueError("an evaluation of a population that takes arms together")
+    if np.bincount(history.arms, minlength=1).max() > items["count"]:
+        raise ValueError(f"an arm has more scores than the {items['count']} items there are")
 
 
 class _Arm:
@@ -40,8 +60,6 @@ class Scores(Evidence):
     def __init__(self, n_arms: int, n_items: int, seed: int, arms: Ints, scores: Floats) -> None:
         self.n_items = n_items
         counts = np.bincount(arms, minlength=n_arms)
-        if counts.max(initial=0) > n_items:
-            raise ValueError(f"an arm has more scores than the {n_items} items there are")
         known = [_Arm(n_items) for _ in range(n_arms)]
         self._said = np.zeros((2, n_items))  # residuals on every item: their sum, how many
         self._all = np.zeros(3)  # of all arms: scores, how many, squares around what was expected

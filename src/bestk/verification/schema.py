@@ -124,8 +124,9 @@ FORMAT_2: Mapping[str, Shape] = {
     "reissued": WHOLE,
     "arms": Each(ARM_2),
 }
-# Format 3: an evaluation, on the items of that fingerprint.
-FORMAT_3: Mapping[str, Shape] = {**FORMAT_2, "items": TEXT}
+# Format 3: an evaluation, on so many items with that fingerprint.
+ITEMS = {"count": WHOLE, "digest": TEXT, "target": TEXT}
+FORMAT_3: Mapping[str, Shape] = {**FORMAT_2, "items": ITEMS}
 FORMATS: Mapping[int, Mapping[str, Shape]] = {1: FORMAT_1, 2: FORMAT_2, 3: FORMAT_3}
 
 # The fields of a study's specification, by its own format: another one may mean something else.
@@ -151,11 +152,14 @@ WARNINGS: Mapping[str, str] = {  # by what lost pulls count as
     " have been. The guarantee holds only if the death of a process whose pulls were made again"
     " does not depend on the rewards they would have brought.",
 }
-OF_ITEMS = (  # format 3
-    "The guarantee is about the means over the items of this evaluation. Scores count in the order"
-    " asked, so how long one took may depend on its value. Evaluations that failed count as the"
-    " worst score."
-)
+OF_ITEMS = {  # format 3, by whose means are compared
+    "items": "The guarantee is about the means over the items of this evaluation. Scores count in"
+    " the order asked, so how long one took may depend on its value. Evaluations that failed count"
+    " as the worst score.",
+    "population": "The guarantee is about the means over the population of which the items are"
+    " independent draws. Scores count in the order asked, so how long one took may depend on its"
+    " value. Evaluations that failed count as the worst score.",
+}
 
 
 # --- holding a value to its shape -----------------------------------------------------------------
