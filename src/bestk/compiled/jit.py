@@ -15,17 +15,19 @@ _TYPE_OF: Any = numba.typeof
 # Kernels allocate nothing, so arrays need no reference counts (_nrt), and a State is many arrays
 # wide, so that a call costs more than its work (forceinline): together 6 times as fast.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+# Nobody but other kernels calls these: ways in from Python would take a third of the compiler's time
+_INNER: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def inlined(function: F) -> F:
     """A function that goes into its callers."""
-    compiled: F = numba.njit(forceinline=True, **_OPTIONS)(function)
+    compiled: F = numba.njit(forceinline=True, **_INNER)(function)
     return compiled
 
 
 def outlined(function: F) -> F:
     """A function whose callers gain nothing from inlining it."""
-    compiled: F = numba.njit(**_OPTIONS)(function)
+    compiled: F = numba.njit(**_INNER)(function)
     return compiled
 
 
