@@ -24,6 +24,7 @@ from bestk.kernels import types
 
 # what programs depend on here
 WRITERS = (
+    "arithmetic.py",
     "inline.py",
     "layout.py",
     "lowering.py",

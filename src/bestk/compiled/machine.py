@@ -1,4 +1,4 @@
-"""The one module that calls LLVM: from a program's source to machine code, and into this process."""
+"""From the source of a program to machine code, and from there into this process: by LLVM."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import ctypes
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from hashlib import sha256
 from typing import Any
 
-import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
@@ -39,10 +39,10 @@ def _target() -> Any:
 
 
 @cache
-def name() -> str:
-    """What machine code depends on beside its source: the compiler and the processor."""
-    cpu = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
-    return f"{llvmlite.__version__} {llvm.llvm_version_info} {cpu}"
+def processor() -> str:
+    """A name for what machine code depends on beside its source: LLVM and the processor."""
+    parts = llvm.llvm_version_info, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    return sha256(repr(parts).encode()).hexdigest()[:8]
 
 
 def compiled(source: str, entries: Mapping[str, Iterable[Any]]) -> tuple[bytes, dict[str, Any]]:
@@ -116,15 +116,14 @@ def _function(address: int, kinds: Iterable[Any], returns: Any) -> Callable[...,
         function.argtypes = parameters
         return function
 
-    class Result(ctypes.Structure):
-        _fields_ = [(f"f{at}", _RESULTS[kind]) for at, kind in enumerate(returns)]
-
+    fields = [(f"f{at}", _RESULTS[kind]) for at, kind in enumerate(returns)]
+    Result: Any = type("Result", (ctypes.Structure,), {"_fields_": fields})
     several = ctypes.CFUNCTYPE(None)(address)
     several.argtypes = [*parameters, ctypes.POINTER(Result)]
 
     def call(*arguments: Any) -> tuple[Any, ...]:
         result = Result()
         several(*arguments, ctypes.byref(result))
-        return tuple(getattr(result, field) for field, _ in Result._fields_)
+        return tuple(getattr(result, name) for name, _ in fields)
 
     return call

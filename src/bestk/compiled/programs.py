@@ -1,8 +1,8 @@
 """Programs: what is compiled together, from which kernels, and how it is called.
 
 A program is a Python file in the cache folder (`specialise.py` writes it) with its machine code
-beside it, `NAME.o`. A file `NAME.done` says that both are there: how many seconds that took, which
-fields of structures the code reads and what its entries return.
+beside it, `NAME.PROCESSOR.o`. A file `NAME.PROCESSOR.done` says that both are there: how long
+that took, which fields of structures the code reads and what its entries return.
 """
 
 from __future__ import annotations
@@ -99,17 +99,19 @@ class Program:
         """Of its source."""
         return cache.folder() / f"{self.name}.py"
 
-    @property
-    def _done(self) -> Path:
-        return self.path.with_suffix(".done")
+    def _beside(self, suffix: str) -> Path:
+        """A file of the machine code, which is for one kind of processor."""
+        from bestk.compiled.machine import processor
+
+        return self.path.with_suffix(f".{processor()}.{suffix}")
 
     def is_ready(self) -> bool:
         """Whether it is compiled."""
-        return self._done.exists()
+        return self._beside("done").exists()
 
     def last_took(self) -> float | None:
         """Seconds that a compilation took last time, of this or an earlier version."""
-        found = list(cache.folder().parent.glob(f"programs-*/{self.name}.done"))
+        found = list(cache.folder().parent.glob(f"programs-*/{self.name}.*.done"))
         try:
             newest = max(found, key=lambda path: path.stat().st_mtime)
             return float(json.loads(newest.read_text(encoding="utf-8"))["seconds"])
@@ -127,10 +129,10 @@ class Program:
             source, fields = self._written()
             cache.publish(self.path, source.encode())
             code, returns = compiled(source, self._kinds(fields))
-            cache.publish(self.path.with_suffix(".o"), code)
+            cache.publish(self._beside("o"), code)
             seconds = round(time.perf_counter() - started, 1)
             done = {"seconds": seconds, "fields": fields, "returns": returns}
-            cache.publish(self._done, json.dumps(done).encode())
+            cache.publish(self._beside("done"), json.dumps(done).encode())
 
     def _written(self) -> tuple[str, dict[str, list[str]]]:
         """Its source, and the fields of structures that it reads."""
@@ -170,9 +172,9 @@ class Program:
         """The program as the disk has it."""
         from bestk.compiled.machine import loaded
 
-        done = json.loads(self._done.read_text(encoding="utf-8"))
+        done = json.loads(self._beside("done").read_text(encoding="utf-8"))
         kinds = self._kinds(done["fields"])
-        code = loaded(self.path.with_suffix(".o").read_bytes(), kinds, done["returns"])
+        code = loaded(self._beside("o").read_bytes(), kinds, done["returns"])
         names = (kernel.__name__ for kernel in KINDS[self.kind])
         return Loaded(dict(zip(names, code.values(), strict=True)), kinds)
 

@@ -59,7 +59,11 @@ class Specialisation:
         functions = inlined(reachable(list(self._functions.values()), self._entries), keep)
         blocks = ["\n".join(f"{name} = {value}" for name, value in self._globals.items())]
         for function in functions:
-            mark = "" if function.name in self._outlined or function.name in self._entries else "@inlined\n"
+            mark = (
+                ""
+                if function.name in self._outlined or function.name in self._entries
+                else "@inlined\n"
+            )
             blocks.append(mark + ast.unparse(function))
         return HEAD.format(title=title) + "\n\n".join(blocks) + "\n"
 

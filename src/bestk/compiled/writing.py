@@ -8,7 +8,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from bestk.compiled.layout import INTEGER, REAL, TRUTH, UNSIGNED, ArrayKind, Layout
+from bestk.compiled.arithmetic import COMPARISONS, Arithmetic, Counted
+from bestk.compiled.layout import INTEGER, REAL, TRUTH, ArrayKind, Layout
 from bestk.compiled.lowering import (
     BIT,
     BYTE,
@@ -25,14 +26,6 @@ from bestk.compiled.lowering import (
     returned_type,
 )
 
-COMPARISONS = {
-    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="
-}  # fmt: skip
-FLOATS = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
-INTEGERS = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.BitAnd: "and_", ast.BitOr: "or_",
-    ast.BitXor: "xor", ast.LShift: "shl",
-}  # fmt: skip
 UNKNOWN = object()  # what a function returns, before its first return
 
 
@@ -66,6 +59,7 @@ class Writing:
             function.attributes.add("alwaysinline")
         self._entry = function.append_basic_block("entry")
         self._build = ir.IRBuilder(self._entry)
+        self._do = Arithmetic(self._build, self._entry)
         self._build.branch(body := function.append_basic_block("body"))
         self._build.position_at_end(body)
         self._loops: list[tuple[Any, Any]] = []  # where `continue` and `break` go
@@ -97,7 +91,7 @@ class Writing:
             if self._build.block.is_terminated:
                 return
 
-    def _on_Pass(self, node: ast.Pass) -> None:
+    def _on_Pass(self, _: ast.Pass) -> None:
         pass
 
     def _on_Expr(self, node: ast.Expr) -> None:
@@ -110,7 +104,9 @@ class Writing:
 
     def _on_AugAssign(self, node: ast.AugAssign) -> None:
         old = ast.parse(ast.unparse(node.target), mode="eval").body
-        self._assign(node.target, self._operation(node.op, self._value(old), self._value(node.value)))
+        self._assign(
+            node.target, self._do.operate(node.op, self._value(old), self._value(node.value))
+        )
 
     def _assign(self, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Name):
@@ -135,7 +131,7 @@ class Writing:
         if name not in self._places or kind != known:
             with self._build.goto_block(self._entry):
                 self._places[name] = self._build.alloca(NUMBERS[kind])
-        self._build.store(self._as(kind, value).value, self._places[name])
+        self._build.store(self._do.convert(kind, value).value, self._places[name])
 
     def _fill(self, owner: Array, part: ast.Slice, value: Number) -> None:
         """owner[:n] = value"""
@@ -190,13 +186,13 @@ class Writing:
             self._store(node.target.id, Number(INTEGER, at))
             self._turn(node.body, counted.again, counted.end)
 
-    def _counted(self, first: Any, last: Any, step: int) -> _Counted:
-        return _Counted(self._build, self._entry, first, last, step)
+    def _counted(self, first: Any, last: Any, step: int) -> Counted:
+        return Counted(self._build, self._entry, first, last, step)
 
-    def _on_Break(self, node: ast.Break) -> None:
+    def _on_Break(self, _: ast.Break) -> None:
         self._build.branch(self._loops[-1][1])
 
-    def _on_Continue(self, node: ast.Continue) -> None:
+    def _on_Continue(self, _: ast.Continue) -> None:
         self._build.branch(self._loops[-1][0])
 
     def _on_Return(self, node: ast.Return) -> None:
@@ -212,10 +208,10 @@ class Writing:
         elif isinstance(value, tuple) and not isinstance(value, Number):
             whole = ir.Constant(returned_type(known), ir.Undefined)
             for at, (wanted, part) in enumerate(zip(known, value, strict=True)):
-                whole = self._build.insert_value(whole, self._as(wanted, part).value, at)
+                whole = self._build.insert_value(whole, self._do.convert(wanted, part).value, at)
             self._build.ret(whole)
         else:
-            self._build.ret(self._as(known, value).value)
+            self._build.ret(self._do.convert(known, value).value)
 
     # --- expressions
 
@@ -223,35 +219,15 @@ class Writing:
         return getattr(self, f"_of_{type(node).__name__}")(node)
 
     def _truth(self, node: ast.expr) -> Any:
-        return self._as_truth(self._value(node))
-
-    def _as_truth(self, value: Number) -> Any:
-        if value.kind == TRUTH:
-            return value.value
-        if value.kind == REAL:
-            return self._build.fcmp_unordered("!=", value.value, DOUBLE(0.0))
-        return self._build.icmp_unsigned("!=", value.value, WORD(0))
-
-    def _as(self, kind: str, value: Number) -> Number:
-        """The same number as another kind."""
-        if kind == value.kind:
-            return value
-        found = value.value
-        if value.kind == TRUTH:
-            found = self._build.zext(found, WORD)
-        if kind == REAL:
-            constant = isinstance(found, ir.Constant)
-            to = self._build.uitofp if value.kind == UNSIGNED else self._build.sitofp
-            found = DOUBLE(float(found.constant)) if constant else to(found, DOUBLE)
-        elif kind in (INTEGER, UNSIGNED) and value.kind == REAL:
-            found = self._build.fptosi(found, WORD)
-        return Number(kind, found)
+        return self._do.truth(self._value(node))
 
     def _of_Constant(self, node: ast.Constant) -> Number:
         value: Any = node.value
         if isinstance(value, bool):
             return Number(TRUTH, BIT(int(value)))
-        return Number(INTEGER, WORD(value)) if isinstance(value, int) else Number(REAL, DOUBLE(value))
+        return (
+            Number(INTEGER, WORD(value)) if isinstance(value, int) else Number(REAL, DOUBLE(value))
+        )
 
     def _of_Name(self, node: ast.Name) -> Any:
         if node.id in self._bound:
@@ -307,54 +283,26 @@ class Writing:
     def _put(self, owner: Array, place: Any, value: Number) -> None:
         dtype = owner.kind.dtype
         if dtype == "float64":
-            element = self._as(REAL, value).value
+            element = self._do.convert(REAL, value).value
         elif dtype == "bool":
-            element = self._build.zext(self._as_truth(value), BYTE)
+            element = self._build.zext(self._do.truth(value), BYTE)
         else:
-            element = self._as(INTEGER, value).value
+            element = self._do.convert(INTEGER, value).value
             element = self._build.trunc(element, SHORT) if dtype == "int32" else element
         self._build.store(element, place).set_metadata("tbaa", self._whole.tag(owner.kind))
 
     def _of_BinOp(self, node: ast.BinOp) -> Number:
-        return self._operation(node.op, self._value(node.left), self._value(node.right))
-
-    def _operation(self, op: ast.operator, a: Number, b: Number) -> Number:
-        kind = common(a.kind, b.kind)
-        if isinstance(op, ast.Div | ast.Pow):
-            kind = REAL
-        elif kind == TRUTH and not isinstance(op, ast.BitAnd | ast.BitOr | ast.BitXor):
-            kind = INTEGER
-        x, y = self._as(kind, a).value, self._as(kind, b).value
-        if isinstance(op, ast.Pow):
-            return self._called("pow", x, y)
-        if kind == REAL:
-            return Number(REAL, getattr(self._build, FLOATS[type(op)])(x, y))
-        if isinstance(op, ast.RShift):
-            shift = self._build.lshr if kind == UNSIGNED else self._build.ashr
-            return Number(kind, shift(x, y))
-        if isinstance(op, ast.FloorDiv | ast.Mod):
-            return Number(kind, self._divided(x, y, isinstance(op, ast.Mod)))
-        return Number(kind, getattr(self._build, INTEGERS[type(op)])(x, y))
-
-    def _divided(self, x: Any, y: Any, rest: bool) -> Any:
-        """Integers, rounded down."""
-        build = self._build
-        quotient, left = build.sdiv(x, y), build.srem(x, y)
-        crosses = build.icmp_signed("<", build.xor(left, y), WORD(0))
-        low = build.and_(crosses, build.icmp_signed("!=", left, WORD(0)))
-        if rest:
-            return build.select(low, build.add(left, y), left)
-        return build.select(low, build.sub(quotient, WORD(1)), quotient)
+        return self._do.operate(node.op, self._value(node.left), self._value(node.right))
 
     def _of_UnaryOp(self, node: ast.UnaryOp) -> Number:
         value = self._value(node.operand)
         if isinstance(node.op, ast.Not):
-            return Number(TRUTH, self._build.not_(self._as_truth(value)))
+            return Number(TRUTH, self._build.not_(self._do.truth(value)))
         if isinstance(value.value, ir.Constant):
             return Number(value.kind, type(value.value)(value.value.type, -value.value.constant))
         if value.kind == REAL:
             return Number(REAL, self._build.fneg(value.value))
-        return Number(INTEGER, self._build.neg(self._as(INTEGER, value).value))
+        return Number(INTEGER, self._build.neg(self._do.convert(INTEGER, value).value))
 
     def _of_Compare(self, node: ast.Compare) -> Number:
         found, left = None, self._value(node.left)
@@ -363,22 +311,13 @@ class Writing:
             if isinstance(op, ast.NotIn | ast.In):
                 each = BIT(0)
                 for other in right:
-                    each = self._build.or_(each, self._compared("==", left, other))
+                    each = self._build.or_(each, self._do.compare("==", left, other))
                 each = self._build.not_(each) if isinstance(op, ast.NotIn) else each
             else:
-                each = self._compared(COMPARISONS[type(op)], left, right)
+                each = self._do.compare(COMPARISONS[type(op)], left, right)
             found = each if found is None else self._build.and_(found, each)
             left = right
         return Number(TRUTH, found)
-
-    def _compared(self, sign: str, a: Number, b: Number) -> Any:
-        kind = common(a.kind, b.kind)
-        x, y = self._as(kind, a).value, self._as(kind, b).value
-        if kind == REAL:
-            compare = self._build.fcmp_unordered if sign == "!=" else self._build.fcmp_ordered
-        else:
-            compare = self._build.icmp_signed if kind == INTEGER else self._build.icmp_unsigned
-        return compare(sign, x, y)
 
     def _of_BoolOp(self, node: ast.BoolOp) -> Number:
         end, ways = self._build.append_basic_block(), []
@@ -414,12 +353,14 @@ class Writing:
         for value, block in zip(values, blocks, strict=True):
             self._build.position_at_end(block)
             pairs = [(kinds, value)] if plain else zip(kinds, value, strict=True)
-            rows.append([self._as(kind, part).value for kind, part in pairs])
+            rows.append([self._do.convert(kind, part).value for kind, part in pairs])
             self._build.branch(end)
         self._build.position_at_end(end)
         found = [
             Number(kind, self._joined(NUMBERS[kind], list(zip(column, blocks, strict=True))))
-            for kind, column in zip((kinds,) if plain else kinds, zip(*rows, strict=True), strict=True)
+            for kind, column in zip(
+                (kinds,) if plain else kinds, zip(*rows, strict=True), strict=True
+            )
         ]
         return found[0] if plain else tuple(found)
 
@@ -430,7 +371,7 @@ class Writing:
         values = [self._value(argument) for argument in node.args]
         if name in self._whole.functions:
             return self._call(name, values)
-        return getattr(self, f"_call_{name}", lambda *v: self._libm(name, *v))(*values)
+        return self._do.call(name, values)
 
     def _call(self, name: str, values: list[Any]) -> Any:
         function, returns = self._whole.function(name, tuple(value.kind for value in values))
@@ -440,112 +381,3 @@ class Writing:
             parts = (self._build.extract_value(found, at) for at in range(len(returns)))
             return tuple(Number(k, part) for k, part in zip(returns, parts, strict=True))
         return Number(returns, found)
-
-    def _libm(self, name: str, *values: Number) -> Number:
-        return self._called(name, *(self._as(REAL, value).value for value in values))
-
-    def _called(self, name: str, *values: Any) -> Number:
-        """A function of the C library, which is what Python's math module calls as well."""
-        types = ir.FunctionType(DOUBLE, [value.type for value in values])
-        return Number(REAL, self._build.call(self._declared(name, types), values))
-
-    def _declared(self, name: str, types: ir.FunctionType) -> Any:
-        known = self._whole.module.globals.get(name)
-        if known is None:
-            known = ir.Function(self._whole.module, types, name)
-            if name != "frexp":
-                known.attributes.add("nounwind")
-        return known
-
-    def _call_sqrt(self, x: Number) -> Number:
-        return self._libm("llvm.sqrt.f64", x)
-
-    def _call_floor(self, x: Number) -> Number:
-        return self._as(INTEGER, self._libm("llvm.floor.f64", x))
-
-    def _call_ldexp(self, x: Number, power: Number) -> Number:
-        return self._called("ldexp", x.value, self._build.trunc(power.value, SHORT))
-
-    def _call_frexp(self, x: Number) -> tuple[Number, Number]:
-        with self._build.goto_block(self._entry):
-            power = self._build.alloca(SHORT)
-        part = self._called("frexp", x.value, power)
-        return part, Number(INTEGER, self._build.sext(self._build.load(power), WORD))
-
-    def _call_isnan(self, x: Number) -> Number:
-        return Number(TRUTH, self._build.fcmp_unordered("uno", x.value, x.value))
-
-    def _call_isinf(self, x: Number) -> Number:
-        size = self._libm("llvm.fabs.f64", x).value
-        return Number(TRUTH, self._build.fcmp_ordered("==", size, DOUBLE(float("inf"))))
-
-    def _call_abs(self, x: Number) -> Number:
-        if x.kind == REAL:
-            return self._libm("llvm.fabs.f64", x)
-        negative = self._build.icmp_signed("<", x.value, WORD(0))
-        return Number(INTEGER, self._build.select(negative, self._build.neg(x.value), x.value))
-
-    def _call_min(self, *values: Number) -> Number:
-        return self._extreme("<", values)
-
-    def _call_max(self, *values: Number) -> Number:
-        return self._extreme(">", values)
-
-    def _extreme(self, sign: str, values: tuple[Number, ...]) -> Number:
-        best = values[0]
-        for value in values[1:]:
-            kind = common(best.kind, value.kind)
-            better = self._compared(sign, value, best)
-            one, other = self._as(kind, value).value, self._as(kind, best).value
-            best = Number(kind, self._build.select(better, one, other))
-        return best
-
-    def _call_float(self, x: Number) -> Number:
-        return self._as(REAL, x)
-
-    _call_float64 = _call_float
-
-    def _call_int(self, x: Number) -> Number:
-        return self._as(INTEGER, x)
-
-    _call_int64 = _call_int
-
-    def _call_uint64(self, x: Number) -> Number:
-        return self._as(UNSIGNED, x)
-
-    def _call_int32(self, x: Number) -> Number:
-        short = self._build.trunc(self._as(INTEGER, x).value, SHORT)
-        return Number(INTEGER, self._build.sext(short, WORD))
-
-
-class _Counted:
-    """A loop over range(first, last, step) around what is written in the block."""
-
-    def __init__(self, build: ir.IRBuilder, entry: Any, first: Any, last: Any, step: int) -> None:
-        self._build, self._step = build, step
-        with build.goto_block(entry):
-            self._place = build.alloca(WORD)
-        self._test, self._body, self.again, self.end = (
-            build.append_basic_block() for _ in range(4)
-        )
-        build.store(first, self._place)
-        build.branch(self._test)
-        build.position_at_end(self._test)
-        at = build.load(self._place)
-        build.cbranch(
-            build.icmp_signed("<" if step > 0 else ">", at, last), self._body, self.end
-        )
-        self._at = at
-
-    def __enter__(self) -> Any:
-        self._build.position_at_end(self._body)
-        return self._at
-
-    def __exit__(self, *error: object) -> None:
-        build = self._build
-        if not build.block.is_terminated:
-            build.branch(self.again)
-        build.position_at_end(self.again)
-        build.store(build.add(build.load(self._place), WORD(self._step)), self._place)
-        build.branch(self._test)
-        build.position_at_end(self.end)
