@@ -121,5 +121,5 @@ def _check_builds(client: Client, address: str) -> None:
         if theirs != build():
             raise InputError(
                 f"--dask {address} was refused: worker {worker} has bestk {theirs}, this process"
-                f" {build()}; install the same bestk, numba and Python on both"
+                f" {build()}; install the same bestk, llvmlite and Python on both"
             )
