@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bestk.cli.export import iso
+from bestk.cli.studies import iso
 from bestk.decisions.labels import freeze
 from bestk.report.cells import read_label_cell
 from bestk.report.terminal import study as study_tables

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -28,18 +28,11 @@ Dask = Annotated[
 ]
 
 
-class Workers(NamedTuple):
-    """Who does the work, and how many pieces of it at a time."""
-
-    jobs: int | None
-    executor: Executor | None = None
-
-
 @contextmanager
-def workers(address: str | None, jobs: int | None) -> Iterator[Workers]:
-    """The threads of a cluster while the block lasts; without an address, those asked for."""
+def workers(address: str | None, jobs: int | None) -> Iterator[tuple[int | None, Executor | None]]:
+    """How many threads do the work, and whose: a cluster's, or without an address those here."""
     if address is None:
-        yield Workers(jobs)
+        yield jobs, None
         return
     if jobs is not None:
         raise InputError("--jobs was refused: with --dask the threads are those of the workers")
@@ -49,7 +42,7 @@ def workers(address: str | None, jobs: int | None) -> Iterator[Workers]:
     try:
         _check_builds(client, address)
         # blocks of runs are pure functions, but there is no use in hashing their arguments
-        yield Workers(sum(client.nthreads().values()), client.get_executor(pure=False))
+        yield sum(client.nthreads().values()), client.get_executor(pure=False)
     except CancelledError:
         raise ConnectionError(f"the Dask scheduler at {address} has gone") from None
     finally:
@@ -112,14 +105,12 @@ def build() -> str:
 
 def _check_builds(client: Client, address: str) -> None:
     """Refuse workers that would compute other numbers than this process."""
-    found: dict[str, Any] = client.run(build, on_error="return")
-    for worker, theirs in found.items():
+    for worker, theirs in client.run(build, on_error="return").items():
+        why = None
         if isinstance(theirs, Exception):
-            raise InputError(
-                f"--dask {address} was refused: worker {worker} cannot import bestk ({theirs})"
-            )
-        if theirs != build():
-            raise InputError(
-                f"--dask {address} was refused: worker {worker} has bestk {theirs}, this process"
-                f" {build()}; install the same bestk, numba and Python on both"
-            )
+            why = f"cannot import bestk ({theirs})"
+        elif theirs != build():
+            ours = f"this process {build()}; install the same bestk, numba and Python on both"
+            why = f"has bestk {theirs}, {ours}"
+        if why is not None:
+            raise InputError(f"--dask {address} was refused: worker {worker} {why}")

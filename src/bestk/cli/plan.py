@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +10,7 @@ import typer
 from typer.core import TyperCommand
 
 from bestk.cli import inputs
-from bestk.cli.console import note, progress, show, show_json
+from bestk.cli.console import progress, show, show_json, warnings_noted
 from bestk.errors import InputError
 
 if TYPE_CHECKING:
@@ -87,17 +86,8 @@ def plan(
     """
     from bestk.simulation import planning
 
-    made = inputs.top_k_instance(
-        instance,
-        arms=arms,
-        k=k,
-        alpha=alpha,
-        means=means,
-        data=data,
-        array=array,
-        draw=draw,
-        minimize=minimize,
-    )
+    replay = data, array, draw
+    made = inputs.top_k_instance(instance, k, arms, alpha, means, minimize, replay)
     assumed = inputs.assumed_rewards(made, rewards, sigma, low, high)
     if plot is not None:
         _check_plot(plot)  # before the work, not after
@@ -105,10 +95,9 @@ def plan(
     slacks = _slacks(epsilon_sweep, made, epsilon)
     policies = policy or planning.POLICIES
     with (
-        warnings.catch_warnings(record=True) as caught,
+        warnings_noted(),
         progress("planning", planning.total_runs(policies, runs, epsilon, slacks)) as advance,
     ):
-        warnings.simplefilter("always")
         found = planning.plan(
             made,
             policies=policies,
@@ -122,8 +111,6 @@ def plan(
             jobs=jobs,
             progress=advance,
         )
-    for message in dict.fromkeys(str(warning.message) for warning in caught):
-        note(f"warning: {message}")
     if plot is not None:
         from bestk.report.figures import plan as plan_figure
 
