@@ -59,6 +59,11 @@ def _is_of(output: Path, study: Path) -> bool:
     return False
 
 
+def draft_of(path: Path) -> Path:
+    """Where to write a file before it gets its name, which may be as long as any."""
+    return path.with_name(f".bestk-{token_hex(8)}.new")
+
+
 def _followed(path: Path) -> Path:
     """Where links lead; a loop of them leads nowhere, and raises nothing."""
     return Path(os.path.realpath(path))
@@ -79,7 +84,7 @@ def replacing(output: Path) -> Iterator[Path]:
             raise refusal(output, error) from error
         return
     target = _followed(output)
-    draft = target.with_name(f".bestk-{token_hex(8)}.new")  # as short as any name may be long
+    draft = draft_of(target)
     try:
         yield draft
         if target.exists():
