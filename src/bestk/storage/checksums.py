@@ -85,9 +85,10 @@ def _parts(rows: Sequence[Row]) -> tuple[list[Any], bytes]:
 def damaged(total: int, rows: Iterable[Row]) -> int | None:
     """How many of the rows (fields and checksum) are sound, if not all of them are."""
     for sound, row in enumerate(rows):
-        if after_all(total, [row[:6]]) != row[6]:
+        found = after_all(total, [row[:6]])
+        if found is None or found != row[6]:
             return sound
-        total = row[6]
+        total = found
     return None
 
 
