@@ -89,7 +89,12 @@ def race(
         code = _finish(found, budget, storage, json)
     finally:
         if export is not None:
-            _write(found, export)
+            with replacing(export) as draft, draft.open("w", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file)
+                writer.writerow(("command", "seq", "seconds", "cut"))
+                for run in found.runs():
+                    cut = str(run.cut).lower()
+                    writer.writerow((text_cell(run.command), run.seq, run.seconds, cut))
     raise SystemExit(code)
 
 
@@ -126,13 +131,3 @@ def _watch(runner: Runner) -> AbstractContextManager[object]:
         return nullcontext()
     view = RaceView(runner)
     return Live(view, console=console, refresh_per_second=REFRESHES, transient=True)
-
-
-def _write(found: Race, path: Path) -> None:
-    """Every counted run as a row."""
-    with replacing(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(("command", "seq", "seconds", "cut"))
-        for run in found.runs():
-            cut = str(run.cut).lower()
-            writer.writerow((text_cell(run.command), run.seq, run.seconds, cut))
