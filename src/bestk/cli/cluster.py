@@ -61,9 +61,9 @@ def _connect(address: str) -> Client:
         kind = asyncio.run(asyncio.wait_for(_kind(address), PATIENCE))
     except Exception as error:  # what a server that is not Dask's answers can raise anything
         why = str(error) or f"no answer within {PATIENCE} seconds"
-        raise InputError(f"--dask {address} was refused: no Dask scheduler there ({why})") from None
+        raise _refused(address, f"no Dask scheduler there ({why})") from None
     if kind != "Scheduler":
-        raise InputError(f"--dask {address} was refused: that is a {kind}, not the scheduler")
+        raise _refused(address, f"that is a {kind}, not the scheduler")
     for name in ("distributed.client", "tornado.application"):  # errors are raised, too
         logging.getLogger(name).setLevel(logging.CRITICAL)
     client = Client(address, timeout=PATIENCE, set_as_default=False)
@@ -71,11 +71,13 @@ def _connect(address: str) -> Client:
         client.wait_for_workers(1, timeout=PATIENCE)
     except TimeoutError:
         _leave(client)
-        raise InputError(
-            f"--dask {address} was refused: the scheduler has no workers; start some with"
-            f" `dask worker {address}`"
-        ) from None
+        start = f"start some with `dask worker {address}`"
+        raise _refused(address, f"the scheduler has no workers; {start}") from None
     return client
+
+
+def _refused(address: str, why: str) -> InputError:
+    return InputError(f"--dask {address} was refused: {why}")
 
 
 def _leave(client: Client) -> None:
@@ -106,11 +108,8 @@ def build() -> str:
 def _check_builds(client: Client, address: str) -> None:
     """Refuse workers that would compute other numbers than this process."""
     for worker, theirs in client.run(build, on_error="return").items():
-        why = None
         if isinstance(theirs, Exception):
-            why = f"cannot import bestk ({theirs})"
-        elif theirs != build():
+            raise _refused(address, f"worker {worker} cannot import bestk ({theirs})")
+        if theirs != build():
             ours = f"this process {build()}; install the same bestk, numba and Python on both"
-            why = f"has bestk {theirs}, {ours}"
-        if why is not None:
-            raise InputError(f"--dask {address} was refused: worker {worker} {why}")
+            raise _refused(address, f"worker {worker} has bestk {theirs}, {ours}")

@@ -190,9 +190,10 @@ def open_copy(
     path: Path, patience: float, prepare: Callable[[Path], None] | None = None
 ) -> Connection:
     """A connection to a copy, with what lies beside it, in a folder of its own, prepared first."""
-    with ExitStack() as folder:
+    with ExitStack() as stack:
         try:
-            copied = Path(folder.enter_context(TemporaryDirectory()), path.name)
+            made = TemporaryDirectory(prefix="bestk-", ignore_cleanup_errors=True)
+            copied = Path(stack.enter_context(made), path.name)
             shutil.copyfile(path, copied)
             for side in SIDES:
                 with suppress(FileNotFoundError):
@@ -202,7 +203,7 @@ def open_copy(
         if prepare is not None:
             prepare(copied)
         connection = connect(copied, "mode=rw", patience)
-        connection.copy = folder.pop_all()
+        connection.copy = stack.pop_all()
     return connection
 
 
