@@ -9,8 +9,6 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
-from math import modf
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated, TextIO
@@ -167,17 +165,4 @@ def _writing(output: Path | None) -> Iterator[TextIO]:
 
 def iso(at: float | None) -> str | None:
     """A time as ISO 8601 has it, in UTC."""
-    if at is None:
-        return None
-    fraction, whole = modf(at)
-    micros = round(fraction * 1e6)  # as datetime rounds
-    if micros < 0 or micros == 1_000_000:
-        return moment(at).isoformat(timespec="microseconds")
-    minutes, seconds = divmod(int(whole), 60)
-    return f"{_minute(minutes)}:{seconds:02d}.{micros:06d}+00:00"
-
-
-@lru_cache(maxsize=1024)
-def _minute(minutes: int) -> str:
-    """So many minutes after the beginning of 1970; times of one minute come one after the other."""
-    return moment(60 * minutes).isoformat(timespec="minutes")[:-6]
+    return None if at is None else moment(at).isoformat(timespec="microseconds")
