@@ -13,11 +13,12 @@ from bestk.cli.inputs import Json, JsonList
 def policies(json: JsonList = False) -> None:
     """List every policy with its source, its guarantee and its parameters."""
     from bestk.policies import CATALOGUE
-    from bestk.report.terminal.policies import table
 
     if json:
         show_json([_described(policy) for policy in CATALOGUE.values()])
     else:
+        from bestk.report.terminal.policies import table
+
         show(table())
 
 

@@ -82,7 +82,6 @@ def simulate(
     Example: bestk simulate --instance 1-sparse --arms 100 --k 2 --runs 200
     """
     from bestk import simulation
-    from bestk.report.terminal.simulation import table
 
     replay = data, array, draw
     if decision == "top-k":
@@ -120,6 +119,8 @@ def simulate(
     if json:
         show_json(result.to_dict())
     else:
+        from bestk.report.terminal.simulation import table
+
         show(table(result))
 
 
