@@ -13,6 +13,7 @@ from bestk.bounds.levels import SPLIT, faithful_delta
 from bestk.bounds.lil import lil_radius
 from bestk.errors import InputError
 from bestk.hardness import bernoulli, gaussian
+from bestk.hardness.staircase import Solution, touching
 from bestk.kernels.types import BoolArray, FloatArray
 from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings, Rewards
 
@@ -169,13 +170,13 @@ def _t_star(mu: FloatArray, k: int, rewards: Rewards) -> tuple[float, float, Flo
     return found.low, found.high, counts / counts.sum()
 
 
-def _gaussian(top: FloatArray, rest: FloatArray, sigma: float) -> gaussian.Solution:
+def _gaussian(top: FloatArray, rest: FloatArray, sigma: float) -> Solution:
     """The solution in samples; infinite, counts equal, if the two sides touch."""
     with np.errstate(over="ignore"):  # an infinite gap needs no samples
         gap = float(top[-1] - rest[0])
     unit = sigma / gap if gap > 0.0 else math.inf
     if math.isinf(unit * unit):
-        return gaussian.Solution(math.inf, math.inf, np.ones(top.size), np.ones(rest.size))
+        return touching(top, rest)
     found = gaussian.solve((top - top[-1]) / gap, (rest[0] - rest) / gap)
     scale = 2.0 * unit * unit
     return found._replace(low=scale * found.low, high=scale * found.high)
