@@ -14,8 +14,8 @@ from bestk.bounds.lil import lil_radius
 from bestk.errors import InputError
 from bestk.hardness import bernoulli, gaussian
 from bestk.hardness.staircase import Solution, touching
-from bestk.kernels.types import BoolArray, FloatArray
-from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings, Rewards
+from bestk.kernels.types import BERNOULLI, BoolArray, FloatArray
+from bestk.rewards import Gaussian, Rewards
 
 SIGMA = 0.5  # the paper's experiments: variance 1/4 (Section 5)
 
@@ -138,7 +138,7 @@ def _assumed(sigma: float, rewards: Rewards | None) -> Rewards:
         return Gaussian(sigma)
     if real(sigma, "sigma") != SIGMA:
         raise InputError(f"sigma={sigma} was refused: rewards={rewards} already says what it is")
-    if not isinstance(rewards, Rewards) or isinstance(rewards, Ratings | Bounded):
+    if not isinstance(rewards, Rewards) or rewards.law is None:
         raise InputError(
             f"rewards={shown(rewards)} were refused: T* is solved for gaussian and bernoulli"
             " rewards"
@@ -152,7 +152,7 @@ def _checked(means: ArrayLike, k: int, rewards: Rewards) -> tuple[FloatArray, in
         raise InputError("means were refused: they must be a flat list of finite numbers")
     if not 1 <= k < mu.size:
         raise InputError(f"k={k} was refused: with {mu.size} means it must be 1 to {mu.size - 1}")
-    if isinstance(rewards, Bernoulli) and not ((mu >= 0.0) & (mu <= 1.0)).all():
+    if rewards.law == BERNOULLI and not ((mu >= 0.0) & (mu <= 1.0)).all():
         raise InputError("means were refused: those of Bernoulli rewards lie in [0, 1]")
     return mu, k
 
@@ -161,7 +161,7 @@ def _t_star(mu: FloatArray, k: int, rewards: Rewards) -> tuple[float, float, Flo
     """Lower and upper end of T*, and the shares that attain the upper end."""
     order = np.argsort(-mu, kind="stable")
     top, rest = mu[order[:k]], mu[order[k:]]
-    if isinstance(rewards, Bernoulli):
+    if rewards.law == BERNOULLI:
         found = bernoulli.solve(top, rest)
     else:
         found = _gaussian(top, rest, rewards.sigma)

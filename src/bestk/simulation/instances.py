@@ -16,15 +16,13 @@ from bestk.decisions import DecisionClass, TopK
 from bestk.decisions.base import require_decision
 from bestk.decisions.topk import parse_k
 from bestk.errors import InputError, UnknownName
-from bestk.kernels.types import BERNOULLI, GAUSSIAN, BoolArray, FloatArray, World
-from bestk.rewards import Bernoulli, Rewards
+from bestk.kernels.types import BoolArray, FloatArray, World
+from bestk.rewards import Rewards
 
 if TYPE_CHECKING:
     from bestk.simulation.pools import Pool
 
 INSTANCES = ("1-sparse", "exponential", "lil-exponential", "means", "replay")
-
-
 TIE = 1e-9  # relative: totals of a combinatorial class closer than this count as tied
 
 
@@ -43,8 +41,8 @@ class Instance:
         """How rewards are drawn: normal with the assumption's sigma, coins, or from the pool."""
         if self.pool is not None:
             return self.pool.world(self.means)
-        source = BERNOULLI if isinstance(rewards, Bernoulli) else GAUSSIAN
-        return World(source, self.means, rewards.sigma)
+        assert rewards.law is not None
+        return World(rewards.law, self.means, rewards.sigma)
 
     @property
     def k(self) -> int | None:
@@ -107,21 +105,11 @@ def lil_exponential(n: int, alpha: float) -> FloatArray:
     return means
 
 
-def _check_alpha(name: str, alpha: float | None) -> float:
-    if alpha is None:
-        raise InputError(f"instance '{name}' needs alpha (the paper uses 0.3 and 0.6)")
-    found = real(alpha, "alpha", "it must be a positive number")
-    if found <= 0.0:
-        raise InputError(f"alpha={alpha} was refused: it must be a positive number")
-    return found
-
-
 def _own_means(values: Sequence[float] | FloatArray) -> FloatArray:
     means = array(values, "means")
     if means.ndim != 1:
         raise InputError(f"means were refused: expected a flat list, got shape {means.shape}")
-    if not np.all(np.isfinite(means)):
-        at = int(np.flatnonzero(~np.isfinite(means))[0])
+    for at in np.flatnonzero(~np.isfinite(means))[:1]:
         raise InputError(f"means were refused: number {at + 1} is {means[at]}, not finite")
     return means
 
@@ -177,7 +165,11 @@ def make_instance(
         if alpha is not None:
             raise InputError(f"alpha={alpha} was refused: instance '1-sparse' has none")
         return Instance(name, None, one_sparse(arms, decision.k), decision, maximize)
-    alpha = _check_alpha(name, alpha)
+    if alpha is None:
+        raise InputError(f"instance '{name}' needs alpha (the paper uses 0.3 and 0.6)")
+    given, alpha = alpha, real(alpha, "alpha", "it must be a positive number")
+    if alpha <= 0.0:
+        raise InputError(f"alpha={given} was refused: it must be a positive number")
     if name == "exponential":
         return Instance(name, alpha, exponential(arms, decision.k, alpha), decision, maximize)
     return Instance(name, alpha, lil_exponential(arms, alpha), decision, maximize)
