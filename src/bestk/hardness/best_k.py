@@ -13,7 +13,6 @@ from bestk.bounds.levels import SPLIT, faithful_delta
 from bestk.bounds.lil import lil_radius
 from bestk.errors import InputError
 from bestk.hardness import bernoulli, gaussian
-from bestk.hardness.staircase import Solution, touching
 from bestk.kernels.types import BERNOULLI, BoolArray, FloatArray
 from bestk.rewards import Gaussian, Rewards
 
@@ -161,22 +160,8 @@ def _t_star(mu: FloatArray, k: int, rewards: Rewards) -> tuple[float, float, Flo
     """Lower and upper end of T*, and the shares that attain the upper end."""
     order = np.argsort(-mu, kind="stable")
     top, rest = mu[order[:k]], mu[order[k:]]
-    if rewards.law == BERNOULLI:
-        found = bernoulli.solve(top, rest)
-    else:
-        found = _gaussian(top, rest, rewards.sigma)
+    is_coin = rewards.law == BERNOULLI
+    found = bernoulli.solve(top, rest) if is_coin else gaussian.solve(top, rest, rewards.sigma)
     counts = np.empty(mu.size)
     counts[order] = np.concatenate((found.n_top, found.n_rest))
     return found.low, found.high, counts / counts.sum()
-
-
-def _gaussian(top: FloatArray, rest: FloatArray, sigma: float) -> Solution:
-    """The solution in samples; infinite, counts equal, if the two sides touch."""
-    with np.errstate(over="ignore"):  # an infinite gap needs no samples
-        gap = float(top[-1] - rest[0])
-    unit = sigma / gap if gap > 0.0 else math.inf
-    if math.isinf(unit * unit):
-        return touching(top, rest)
-    found = gaussian.solve((top - top[-1]) / gap, (rest[0] - rest) / gap)
-    scale = 2.0 * unit * unit
-    return found._replace(low=scale * found.low, high=scale * found.high)

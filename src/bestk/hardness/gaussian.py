@@ -6,6 +6,7 @@ the masses 1/y^2 of the two sides at that cost, which is Monge.
 
 from __future__ import annotations
 
+import math
 from typing import TypeVar
 
 import numpy as np
@@ -20,13 +21,20 @@ FINE = 1e-12  # as walks are fast, shares are found to more digits than T* needs
 FAR = 1e30  # distances are cut here: such an arm adds less than rounding, and squares stay finite
 
 
-def solve(top: FloatArray, rest: FloatArray) -> Solution:
-    """T* and optimal counts, for the distances of both sides' arms in units of mu_K - mu_(K+1)."""
-    return staircase.solve(make(top, rest))
+def solve(top: FloatArray, rest: FloatArray, sigma: float) -> Solution:
+    """T* in samples, and optimal counts in proportion; infinite, counts equal, if sides touch."""
+    with np.errstate(over="ignore"):  # an infinite gap needs no samples
+        gap = float(top.min() - rest.max())
+    unit = sigma / gap if gap > 0.0 else math.inf
+    if math.isinf(unit * unit):
+        return staircase.touching(top, rest)
+    found = staircase.solve(make((top - top.min()) / gap, (rest.max() - rest) / gap))
+    scale = 2.0 * unit * unit
+    return found._replace(low=scale * found.low, high=scale * found.high)
 
 
 def make(top: FloatArray, rest: FloatArray) -> Case:
-    """The arms of both sides, grouped by distance."""
+    """Arms grouped by their distances from mu_K and mu_(K+1), in units of mu_K - mu_(K+1)."""
     return Case(_side(top, -1.0), _side(rest, 1.0), 1.0, _square, _square, _move, FINE)
 
 

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from functools import partial
 
+import numpy as np
+
 from bestk.compiled.live import is_python
 from bestk.compiled.modes import NEVER, mode
 from bestk.compiled.programs import wait
@@ -47,7 +49,8 @@ def _is_played_interpreted(batch: Batch) -> bool:
             with renting(batch.program):
                 batch.play(range(run, run + 1), None)
             if batch.cancel[0]:
-                batch.outcome.clear()
+                for row in batch.outcome:
+                    row[:] = 0
                 wait(time.perf_counter() - started)
                 return False
     finally:
@@ -66,4 +69,5 @@ def play_on(
 ) -> Outcome:
     """Spread the runs over an executor of threads, processes or machines."""
     play = partial(play_block, make)
-    return Outcome.joined(spread(executor, play, blocks_of(range(runs), jobs), progress))
+    found = spread(executor, play, blocks_of(range(runs), jobs), progress)
+    return Outcome(*map(np.concatenate, zip(*found, strict=True)))

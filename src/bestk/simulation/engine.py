@@ -149,7 +149,7 @@ def simulate(
     seed = integer(seed, "seed")
     configured = problem.configure(seed)
     cap = max_samples if max_samples is not None else MAX_SAMPLES
-    make, progress = partial(Batch.of, instance, problem, seed, cap), progress or ignore
+    make, progress = partial(Batch, instance, problem, seed, cap), progress or ignore
     started = time.perf_counter() - seconds_waited()
     if executor is None:
         outcome = play_here(make(range(runs)), jobs, progress)

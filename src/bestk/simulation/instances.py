@@ -85,23 +85,12 @@ class Instance:
         return not np.array_equal(rival, self.optimum)
 
 
-def one_sparse(n: int, k: int) -> FloatArray:
-    """K means at 1/2, the rest at 0."""
-    return np.where(np.arange(1, n + 1) <= k, 0.5, 0.0)
-
-
 def exponential(n: int, k: int, alpha: float) -> FloatArray:
     """Means that leave the boundary (N-K)/N like a power alpha, on both sides."""
     i = np.arange(1, n + 1)
     top = (n - k) / n + k / n * (np.maximum(k - i, 0) / k) ** alpha
     rest = (n - k) / n - (n - k) / n * (np.maximum(i - k, 0) / (n - k)) ** alpha
     means: FloatArray = np.where(i <= k, top, rest)
-    return means
-
-
-def lil_exponential(n: int, alpha: float) -> FloatArray:
-    """mu_1 = 1 and mu_i = 1 - ((i-1)/N)^alpha, for K = 1 (Jamieson et al. 2014)."""
-    means: FloatArray = 1.0 - (np.arange(n) / n) ** alpha
     return means
 
 
@@ -164,15 +153,19 @@ def make_instance(
     if name == "1-sparse":
         if alpha is not None:
             raise InputError(f"alpha={alpha} was refused: instance '1-sparse' has none")
-        return Instance(name, None, one_sparse(arms, decision.k), decision, maximize)
-    if alpha is None:
+        values = np.where(np.arange(arms) < decision.k, 0.5, 0.0)
+    elif alpha is None:
         raise InputError(f"instance '{name}' needs alpha (the paper uses 0.3 and 0.6)")
-    given, alpha = alpha, real(alpha, "alpha", "it must be a positive number")
-    if alpha <= 0.0:
-        raise InputError(f"alpha={given} was refused: it must be a positive number")
-    if name == "exponential":
-        return Instance(name, alpha, exponential(arms, decision.k, alpha), decision, maximize)
-    return Instance(name, alpha, lil_exponential(arms, alpha), decision, maximize)
+    else:
+        power = real(alpha, "alpha", "it must be a positive number")
+        if power <= 0.0:
+            raise InputError(f"alpha={alpha} was refused: it must be a positive number")
+        alpha = power
+        if name == "exponential":
+            values = exponential(arms, decision.k, power)
+        else:  # for K = 1 (Jamieson et al. 2014)
+            values = 1.0 - (np.arange(arms) / arms) ** power
+    return Instance(name, alpha, values, decision, maximize)
 
 
 def read_means(text: str) -> list[float]:

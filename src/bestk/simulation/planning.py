@@ -310,7 +310,7 @@ def _shares(
     The runs are played again, for their counts. These are summed over runs before they are divided:
     a share of the expected cost, and the same on any number of threads.
     """
-    batch = Batch.of(result.instance, result.problem, result.seed, result.max_samples, range(runs))
+    batch = Batch(result.instance, result.problem, result.seed, result.max_samples, range(runs))
     loaded, blocks = loaded_at_once(batch.program), blocks_of(batch.runs, jobs)
     play = partial(batch.counted, loaded=loaded)
     counts = np.sum(spread_over_threads(jobs, play, blocks, batch.cancel, progress), axis=0)
