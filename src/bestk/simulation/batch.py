@@ -29,12 +29,6 @@ class Outcome(NamedTuple):
     finished: BoolArray
     right: BoolArray  # finished, and a valid answer
 
-    @classmethod
-    def of(cls, runs: int) -> Outcome:
-        """Room for that many runs."""
-        counts, flags = np.zeros((2, runs), np.int64), np.zeros((2, runs), np.bool_)
-        return cls(counts[0], counts[1], flags[0], flags[1])
-
 
 class Batch:
     """Consecutive runs of one simulation, yet to be played."""
@@ -48,7 +42,8 @@ class Batch:
         self.acceptable = _acceptable(instance, problem.epsilon)
         rounding = ROUNDING * (1.0 + abs(instance.best_total))
         self.least = instance.best_total - problem.epsilon - rounding
-        self.outcome, self.cancel = Outcome.of(len(runs)), np.zeros(1, np.int64)
+        counts, flags = np.zeros((2, len(runs)), np.int64), np.zeros((2, len(runs)), np.bool_)
+        self.outcome, self.cancel = Outcome(*counts, *flags), np.zeros(1, np.int64)
 
     @property
     def program(self) -> Program:

@@ -62,15 +62,18 @@ from bestk.errors import InputError, UnknownName
 from bestk.kernels.types import FloatArray
 
 DECISIONS = ("top-k", "spanning-tree", "matching", "path", "partition", "explicit")
-GRAPHS = ("spanning-tree", "matching", "path")
+GRAPHS: dict[str, Callable[..., DecisionClass]] = {
+    "spanning-tree": decisions.SpanningTree,
+    "matching": decisions.BipartiteMatching,
+    "path": decisions.Path,
+}
 GENERATORS = {
     "grid": ("spanning-tree", "path"),
     "layered": ("spanning-tree", "path"),
     "bipartite": ("spanning-tree", "matching"),
 }
 
-Node = str | int
-Edge = tuple[Node, Node]
+Edge = tuple[str | int, str | int]
 
 
 class Structured(NamedTuple):
@@ -84,16 +87,6 @@ class Structured(NamedTuple):
 def _check_decision(decision: str) -> None:
     if decision not in DECISIONS:
         raise UnknownName("decision class", decision, DECISIONS)
-
-
-def _over_edges(
-    decision: str, edges: list[Edge], perfect: bool, source: Node, target: Node, directed: bool
-) -> DecisionClass:
-    if decision == "spanning-tree":
-        return decisions.SpanningTree(edges)
-    if decision == "matching":
-        return decisions.BipartiteMatching(edges, perfect=perfect)
-    return decisions.Path(edges, source, target, directed=directed)
 
 
 # --- values of a file -----------------------------------------------------------------------------
@@ -202,13 +195,13 @@ def _graph(path: str, data: Mapping[str, Any], decision: str) -> tuple[DecisionC
     if decision == "matching":
         for node in {u for u, _ in edges} & {v for _, v in edges}:
             raise InputError(f"{path}: node {node!r} is on both sides (u and v) of the matching")
-    source: Node = ""
-    target: Node = ""
-    directed = True
-    if decision == "path":
-        source, target = _get(path, data, "source", END), _get(path, data, "target", END)
-        directed = _get(path, data, "directed", FLAG, True)
-    return _over_edges(decision, edges, perfect, source, target, directed), means
+    options: dict[str, Any] = {}
+    if decision == "matching":
+        options = {"perfect": perfect}
+    elif decision == "path":
+        options = {key: _get(path, data, key, END) for key in ("source", "target")}
+        options["directed"] = _get(path, data, "directed", FLAG, True)
+    return GRAPHS[decision](edges, **options), means
 
 
 def _csv_graph(path: str, text: str, decision: str) -> dict[str, Any]:
@@ -307,7 +300,9 @@ def generate(text: str, decision: str, gap: float, maximize: bool) -> Structured
             f"'{text}' was refused: a matching that may have any size costs least when it is"
             " empty; to minimise, both sides must have the same size"
         )
-    built = _over_edges(decision, edges, a == b, edges[0][0], edges[-1][1], directed=True)
+    ends = {"source": edges[0][0], "target": edges[-1][1]}
+    options: dict[str, dict[str, Any]] = {"matching": {"perfect": a == b}, "path": ends}
+    built = GRAPHS[decision](edges, **options.get(decision, {}))
     chosen = np.array([edge in route for edge in edges])
     if decision == "spanning-tree":
         chosen = built.best(-np.arange(len(edges), dtype=np.float64))  # first edges first
@@ -317,21 +312,22 @@ def generate(text: str, decision: str, gap: float, maximize: bool) -> Structured
 
 def _grid(rows: int, cols: int) -> tuple[list[Edge], set[Edge]]:
     """Moves right and down, and a staircase that stays near the diagonal."""
-    edges: list[Edge] = []
-    for r in range(rows):
-        for c in range(cols):
-            if c + 1 < cols:
-                edges.append((f"r{r + 1}c{c + 1}", f"r{r + 1}c{c + 2}"))
-            if r + 1 < rows:
-                edges.append((f"r{r + 1}c{c + 1}", f"r{r + 2}c{c + 1}"))
+    names = [[f"r{r + 1}c{c + 1}" for c in range(cols)] for r in range(rows)]
+    edges: list[Edge] = [
+        (names[r][c], names[down][right])
+        for r in range(rows)
+        for c in range(cols)
+        for down, right in ((r, c + 1), (r + 1, c))
+        if down < rows and right < cols
+    ]
     r = c = 0
-    stairs = ["r1c1"]
+    stairs = [names[0][0]]
     while (r, c) != (rows - 1, cols - 1):
         if c < cols - 1 and c * (rows - 1) <= r * (cols - 1):
             c += 1
         else:
             r += 1
-        stairs.append(f"r{r + 1}c{c + 1}")
+        stairs.append(names[r][c])
     return edges, set(pairwise(stairs))
 
 
