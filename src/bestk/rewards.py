@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Protocol
 
 from bestk.arguments import as_float, is_bool, real, shown
 from bestk.errors import InputError, UnknownName
+from bestk.kernels.types import BERNOULLI, GAUSSIAN
 
 POSITIVE = "it must be a positive, finite number"
 
@@ -79,6 +80,7 @@ class _Family:
     """What all assumptions share."""
 
     name: ClassVar[str]
+    law: ClassVar[int | None] = None  # how simulations draw them, if a mean alone says it
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready form; `rewards_from_dict` reads it back."""
@@ -115,6 +117,7 @@ class _Normal(_Family):
     """Rewards that may be any finite number, their scatter known in advance."""
 
     sigma: float
+    law: ClassVar[int | None] = GAUSSIAN
 
     def __post_init__(self) -> None:
         sigma = real(self.sigma, "sigma", POSITIVE)
@@ -173,6 +176,7 @@ class Bernoulli(_Family):
     """
 
     name: ClassVar[str] = "bernoulli"
+    law: ClassVar[int | None] = BERNOULLI
     low: ClassVar[float] = 0.0
     high: ClassVar[float] = 1.0
 
