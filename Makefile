@@ -1,20 +1,25 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready
-COMPILE = $(BIN)/python tests/helpers/warm_up.py # what many tests use: minutes, and a second once done
+CORE := $(VENV)/.core# the package alone, which is all that the demo needs
+READY := $(VENV)/.ready# and what development needs
+COMPILE = $(BIN)/python tests/helpers/warm_up.py # what many tests use: a minute, and a second once done
 
 .PHONY: setup demo figures test check docs bench tables clean
 
 setup: $(READY)
 
-$(READY): pyproject.toml
+$(CORE): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bestk needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --editable .
+	touch $@
+
+$(READY): $(CORE)
 	$(BIN)/pip install --quiet --editable '.[dev]'
 	touch $@
 
-demo: $(READY)
+demo: $(CORE)
 	$(BIN)/python examples/captions.py build/demo
 	$(BIN)/bestk certify build/demo/captions.db -o build/demo/captions.cert.json
 	$(BIN)/bestk verify build/demo/captions.cert.json build/demo/captions.db

@@ -308,7 +308,7 @@ def test_a_worker_with_other_kernels_is_refused(tmp_path):
         try:
             with Client(there) as client:
                 client.wait_for_workers(1, timeout=60)
-            assert "install the same bestk, numba and Python on both" in refused(
+            assert "install the same bestk, llvmlite and Python on both" in refused(
                 there.scheduler_address
             )
         finally:

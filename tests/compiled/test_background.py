@@ -27,7 +27,7 @@ sys.stdin.read()
 STUDY = """
 import bestk, sys
 result = bestk.identify(["a", "b"], lambda arm: arm == "a", k=1, rewards=bestk.Bernoulli())
-print(list(result.top), "numba" in sys.modules)
+print(list(result.top), "llvmlite" in sys.modules)
 """
 
 
@@ -127,4 +127,4 @@ def test_now_compiles_before_the_first_decision_and_never_does_not(tmp_path):
     assert not list(tmp_path.glob("*/*.done"))
     done = run(code, BESTK_COMPILE="now", **cache)
     assert done.stdout == "['a'] True\n", done.stderr
-    assert [path.stem for path in tmp_path.glob("*/*.done")] == [SMALL.name]
+    assert [path.name.partition(".")[0] for path in tmp_path.glob("*/*.done")] == [SMALL.name]

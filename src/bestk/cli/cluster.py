@@ -111,5 +111,5 @@ def _check_builds(client: Client, address: str) -> None:
         if isinstance(theirs, Exception):
             raise _refused(address, f"worker {worker} cannot import bestk ({theirs})")
         if theirs != build():
-            ours = f"this process {build()}; install the same bestk, numba and Python on both"
+            ours = f"this process {build()}; install the same bestk, llvmlite and Python on both"
             raise _refused(address, f"worker {worker} has bestk {theirs}, {ours}")

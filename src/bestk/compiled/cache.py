@@ -22,7 +22,17 @@ from pathlib import Path
 
 from bestk.kernels import types
 
-WRITERS = ("specialise.py", "inline.py", "jit.py", "programs.py")  # what programs depend on here
+# what programs depend on here
+WRITERS = (
+    "arithmetic.py",
+    "inline.py",
+    "layout.py",
+    "lowering.py",
+    "machine.py",
+    "programs.py",
+    "specialise.py",
+    "writing.py",
+)
 KEEP_DAYS = 30  # arbitrary: how long the programs of another version stay on disk
 
 
@@ -34,7 +44,7 @@ def source_hash() -> str:
     for path in (*sorted(Path(types.__file__).parent.rglob("*.py")), *writers):
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
-    digest.update(f"{version('numba')} {sys.version_info[:2]}".encode())
+    digest.update(f"{version('llvmlite')} {sys.version_info[:2]}".encode())
     return digest.hexdigest()[:16]
 
 
@@ -75,14 +85,14 @@ def _drop_old(current: Path) -> None:
                     shutil.rmtree(other, ignore_errors=True)
 
 
-def publish(path: Path, text: str) -> None:
+def publish(path: Path, content: bytes) -> None:
     """Make a file appear whole, once: the first of several processes wins."""
     if path.exists():
         return
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
         try:
             os.link(name, path)
         except FileExistsError:

@@ -1,10 +1,10 @@
 """A state and the kernels that move it: interpreted at first, compiled where that pays.
 
 Interpreted kernels decide in a tenth of a millisecond to a few, which is less than most pulls take;
-loading compiled ones takes about a second, compiling them half a minute. So two seconds are spent
-in interpreted kernels before compiled ones are loaded from disk, and a few more before a process in
-the background is asked to compile: whatever comes, little more is paid than the best choice in
-hindsight would have cost (the rule of ski rental; Karlin et al. 1988). Both compute the same
+loading compiled ones takes about a quarter of a second with LLVM, compiling them two or three. So
+half a second is spent in interpreted kernels before compiled ones are loaded from disk, and two
+before a process in the background is asked to compile: whatever comes, little more is paid than the
+best choice in hindsight would have cost (the rule of ski rental; Karlin et al. 1988). Both compute the same
 numbers on the same arrays, so that the move can be made between any two calls.
 """
 
@@ -21,8 +21,8 @@ from bestk.compiled.programs import AROUND, KINDS, LIVE, Axes, Loaded, Program
 from bestk.kernels import statistics, step
 from bestk.kernels.types import CPE, NO_ORACLE, SEEN, FloatArray, IntArray, Spec, State
 
-LOADING = 2.0  # seconds of interpreted kernels after which compiled ones are loaded, if they exist
-COMPILING = 6.0  # after which a process is asked to compile them
+LOADING = 0.5  # seconds of interpreted kernels after which compiled ones are loaded, if they exist
+COMPILING = 2.0  # after which a process is asked to compile them
 OF_STATISTICS = ("rebuild", "intervals")  # kernels that look at no tree
 LOOK = 0.2  # seconds of interpreted kernels between two looks at that process
 

@@ -1,17 +1,17 @@
 """Programs: what is compiled together, from which kernels, and how it is called.
 
-A program is a Python file in the cache folder (`specialise.py` writes it) with the machine code of
-its entries beside it. A file `NAME.done` says that all entries are there, and how many seconds that
-took.
+A program is a Python file in the cache folder (`specialise.py` writes it) with its machine code
+beside it, `NAME.PROCESSOR.o`. A file `NAME.PROCESSOR.done` says that both are there: how long
+that took, which fields of structures the code reads and what its entries return.
 """
 
 from __future__ import annotations
 
-import importlib.util
+import json
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bestk.compiled import cache
+from bestk.compiled.layout import Block, Layout, kind_of
 from bestk.kernels import bounds, cpe, evidence, loop, step, types
 
 Kernel = Callable[..., Any]
@@ -98,38 +99,56 @@ class Program:
         """Of its source."""
         return cache.folder() / f"{self.name}.py"
 
-    @property
-    def _done(self) -> Path:
-        return self.path.with_suffix(".done")
+    def _beside(self, suffix: str) -> Path:
+        """A file of the machine code, which is for one kind of processor."""
+        from bestk.compiled.machine import processor
+
+        return self.path.with_suffix(f".{processor()}.{suffix}")
 
     def is_ready(self) -> bool:
         """Whether it is compiled."""
-        return self._done.exists()
+        return self._beside("done").exists()
 
     def last_took(self) -> float | None:
         """Seconds that a compilation took last time, of this or an earlier version."""
-        found = list(cache.folder().parent.glob(f"programs-*/{self.name}.done"))
+        found = list(cache.folder().parent.glob(f"programs-*/{self.name}.*.done"))
         try:
             newest = max(found, key=lambda path: path.stat().st_mtime)
-            return float(newest.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            return float(json.loads(newest.read_text(encoding="utf-8"))["seconds"])
+        except (OSError, ValueError, TypeError, KeyError):
             return None
 
     def compile(self) -> None:
         """Write and compile what is not there yet; another process that is at it is waited for."""
+        from bestk.compiled.machine import compiled
+
         with cache.locked(self.path.with_suffix(".lock")):
             if self.is_ready():
                 return
             started = time.perf_counter()
-            if not self.path.exists():
-                cache.publish(self.path, self._source())
-            self.load()
-            cache.publish(self._done, f"{time.perf_counter() - started:.1f}")
+            source, fields = self._written()
+            cache.publish(self.path, source.encode())
+            code, returns = compiled(source, self._kinds(fields))
+            cache.publish(self._beside("o"), code)
+            seconds = round(time.perf_counter() - started, 1)
+            done = {"seconds": seconds, "fields": fields, "returns": returns}
+            cache.publish(self._beside("done"), json.dumps(done).encode())
 
-    def _source(self) -> str:
+    def _written(self) -> tuple[str, dict[str, list[str]]]:
+        """Its source, and the fields of structures that it reads."""
         from bestk.compiled.specialise import Specialisation
 
-        return Specialisation(self.axes._asdict(), KINDS[self.kind]).source(self.name)
+        written = Specialisation(self.axes._asdict(), KINDS[self.kind])
+        return written.source(self.name), written.fields()
+
+    def _kinds(self, fields: Mapping[str, Sequence[str]]) -> dict[str, list[Any]]:
+        """What the entries take."""
+        return {
+            f"{kernel.__module__.rpartition('.')[2]}_{kernel.__name__}": [
+                kind_of(argument, fields) for argument in _arguments(kernel, self.axes)
+            ]
+            for kernel in KINDS[self.kind]
+        }
 
     def acquire(self) -> Loaded:
         """The program in this process, compiled first if need be; a terminal is told so."""
@@ -150,46 +169,28 @@ class Program:
             print(f"bestk: compiling {self.name} ({before})", file=sys.stderr)
 
     def load(self) -> Loaded:
-        """What the disk has of it; what it lacks is compiled."""
-        from bestk.compiled.jit import code_for
+        """The program as the disk has it."""
+        from bestk.compiled.machine import loaded
 
-        name = f"bestk_{self.path.parent.name}_{self.name}".replace("-", "_")
-        module = sys.modules.get(name)
-        if module is None:
-            spec = importlib.util.spec_from_file_location(name, self.path)
-            assert spec is not None
-            assert spec.loader is not None
-            module = sys.modules[name] = importlib.util.module_from_spec(spec)
-            try:
-                spec.loader.exec_module(module)
-            except BaseException:
-                del sys.modules[name]
-                raise
-        loaded = Loaded(module)
-        for kernel in KINDS[self.kind]:
-            arguments = _arguments(kernel, self.axes)
-            lean = tuple(loaded.lean(argument) for argument in arguments)
-            function = getattr(module, f"{kernel.__module__.rpartition('.')[2]}_{kernel.__name__}")
-            loaded.code[kernel.__name__] = code_for(function, lean)
-        return loaded
+        done = json.loads(self._beside("done").read_text(encoding="utf-8"))
+        kinds = self._kinds(done["fields"])
+        code = loaded(self._beside("o").read_bytes(), kinds, done["returns"])
+        names = (kernel.__name__ for kernel in KINDS[self.kind])
+        return Loaded(dict(zip(names, code.values(), strict=True)), kinds)
 
 
 class Loaded:
     """The machine code of a program, and the structures that it takes."""
 
-    def __init__(self, module: Any) -> None:
-        self._classes = {
-            full: getattr(module, full.__name__)
-            for full in (types.Spec, types.Evidence, types.State, types.World)
-        }
-        self.code: dict[str, Kernel] = {}
+    def __init__(self, code: dict[str, Kernel], kinds: Mapping[str, Iterable[Any]]) -> None:
+        self.code = code
+        every = (kind for several in kinds.values() for kind in several)
+        self._layouts = {kind.name: kind for kind in every if isinstance(kind, Layout)}
 
     def lean(self, value: Any) -> Any:
-        """A structure with the fields that the program reads; anything else as it is."""
-        small = self._classes.get(type(value))
-        if small is None:
-            return value
-        return small(*(self.lean(getattr(value, field)) for field in small._fields))
+        """A structure as the words that the program reads; anything else as it is."""
+        layout = self._layouts.get(type(value).__name__) if isinstance(value, tuple) else None
+        return value if layout is None else Block(value, layout)
 
 
 def _arguments(kernel: Kernel, axes: Axes) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""One policy's share of the kernels, as the source of a module: what numba is given to compile.
+"""One policy's share of the kernels, as the source of a module: what is compiled.
 
 Kernels are plain Python and serve all policies at once. Given what is fixed for a policy (the axes,
 `kernels/types.py`), the branches that it never takes are cut, constant arguments go into the
@@ -34,11 +34,8 @@ OUTLINED = types.outlined.__name__
 HEAD = '''"""{title}: written by bestk/compiled/specialise.py from bestk/kernels."""
 
 import math
-from typing import NamedTuple
 
 import numpy as np
-
-from bestk.compiled.jit import entry, inlined, outlined
 
 '''
 UNKNOWN = object()
@@ -60,18 +57,22 @@ class Specialisation:
         """The module: structures, constants, functions."""
         keep = {*self._entries, *self._outlined}
         functions = inlined(reachable(list(self._functions.values()), self._entries), keep)
-        blocks = [self._structure(structure) for structure in STRUCTURES]
-        blocks.append("\n".join(f"{name} = {value}" for name, value in self._globals.items()))
+        blocks = ["\n".join(f"{name} = {value}" for name, value in self._globals.items())]
         for function in functions:
-            mark = "outlined" if function.name in self._outlined else "inlined"
-            mark = "entry" if function.name in self._entries else mark
-            blocks.append(f"@{mark}\n{ast.unparse(function)}")
+            mark = (
+                ""
+                if function.name in self._outlined or function.name in self._entries
+                else "@inlined\n"
+            )
+            blocks.append(mark + ast.unparse(function))
         return HEAD.format(title=title) + "\n\n".join(blocks) + "\n"
 
-    def _structure(self, structure: Any) -> str:
-        fields = [name for name in structure._fields if name in self._read] or structure._fields[:1]
-        lines = "\n".join(f"    {name}: object" for name in fields)
-        return f"class {structure.__name__}(NamedTuple):\n{lines}"
+    def fields(self) -> dict[str, list[str]]:
+        """Those of each structure that are read."""
+        return {
+            structure.__name__: [name for name in structure._fields if name in self._read]
+            for structure in STRUCTURES
+        }
 
     def name_of(self, kernel: Kernel, given: Mapping[str, object]) -> str:
         """The name of a kernel's version for the constant arguments that are given."""
