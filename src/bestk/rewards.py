@@ -79,6 +79,16 @@ class _Family:
     """What all assumptions share."""
 
     name: ClassVar[str]
+    has_range: ClassVar[bool] = True  # whether every reward can be checked
+
+    @property
+    def description(self) -> str:
+        """What is assumed of one reward, and whether that is checked."""
+        return f"Rewards {self._shape} (checked, one by one)."
+
+    @property
+    def _shape(self) -> str:
+        raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready form; `rewards_from_dict` reads it back."""
@@ -115,6 +125,15 @@ class _Normal(_Family):
     """Rewards that may be any finite number, their scatter known in advance."""
 
     sigma: float
+    has_range: ClassVar[bool] = False
+
+    @property
+    def description(self) -> str:
+        """What is assumed of one reward, which nobody can check."""
+        return (
+            f"Rewards {self._shape} with standard deviation {self.sigma:g} around the arm's mean"
+            " (taken on trust: no data can show it)."
+        )
 
     def __post_init__(self) -> None:
         sigma = real(self.sigma, "sigma", POSITIVE)
@@ -151,6 +170,10 @@ class Gaussian(_Normal):
     sigma: float = 0.5  # the paper's experiments: variance 1/4 (Section 5)
     name: ClassVar[str] = "gaussian"
 
+    @property
+    def _shape(self) -> str:
+        return "are normal"
+
 
 @dataclass(frozen=True)
 class SubGaussian(_Normal):
@@ -163,6 +186,10 @@ class SubGaussian(_Normal):
 
     sigma: float = 0.5
     name: ClassVar[str] = "subgaussian"
+
+    @property
+    def _shape(self) -> str:
+        return "scatter no wider than normal"
 
 
 @dataclass(frozen=True)
@@ -185,6 +212,10 @@ class Bernoulli(_Family):
     def rule(self) -> str:
         """What a reward must be, in words."""
         return "Bernoulli rewards are 0 or 1"
+
+    @property
+    def _shape(self) -> str:
+        return "are 0 or 1"
 
     def allows(self, reward: float) -> bool:
         """Whether a reward may be so."""
@@ -237,6 +268,10 @@ class Ratings(_Family):
         """What a reward must be, in words."""
         return f"the levels are {', '.join(f'{level:g}' for level in self.levels)}"
 
+    @property
+    def _shape(self) -> str:
+        return f"are one of {self.rule.removeprefix('the levels are ')}"
+
     def allows(self, reward: float) -> bool:
         """Whether a reward may be so."""
         i = bisect_left(self.levels, reward)
@@ -279,6 +314,10 @@ class Bounded(_Family):
     def rule(self) -> str:
         """What a reward must be, in words."""
         return f"rewards lie in [{self.low}, {self.high}]"
+
+    @property
+    def _shape(self) -> str:
+        return f"lie between {self.low:g} and {self.high:g}"
 
     def allows(self, reward: float) -> bool:
         """Whether a reward may be so."""

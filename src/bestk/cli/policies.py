@@ -16,7 +16,7 @@ def policies(
     if json:
         show_json(_data())
         return
-    from bestk.report.terminal.policies import table
+    from bestk.report.terminal.tables import policies as table
 
     show(table())
 

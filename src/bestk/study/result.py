@@ -143,9 +143,9 @@ class Result:
         return plot(self, ax)
 
     def _repr_html_(self) -> str:
-        from bestk.study.notebook import result_html
+        from bestk.study.notebook import html
 
-        return result_html(self)
+        return html(self, f"{self.samples:,} samples, {self.proof}")
 
 
 def rounded_up(epsilon: float) -> str:

@@ -24,12 +24,12 @@ from bestk.rewards import Bounded, Rewards
 from bestk.storage import Storage, forks
 from bestk.storage import events as ev
 from bestk.storage.events import Event
+from bestk.study import notebook
 from bestk.study.handover import Handover
 from bestk.study.journal import Journal
 from bestk.study.leases import Leases
-from bestk.study.notebook import study_html
 from bestk.study.pull import Pull, key_of
-from bestk.study.result import Result, Stopped
+from bestk.study.result import Result, Stopped, printed
 from bestk.study.specification import specify
 from bestk.study.summary import summarise
 
@@ -370,7 +370,9 @@ class Study:
             return self.summary(None)
 
     def _repr_html_(self) -> str:
-        return study_html(self)
+        result = self.result
+        pulls = f"{result.samples:,} samples, {len(self.open):,} open pulls"
+        return notebook.html(result, f"study {printed(self.name)}: {pulls}, {result.proof}")
 
     def summary(self, ended: Stopped | None) -> Result:
         """The result, with the reason why sampling ended if it was not the rule."""

@@ -26,10 +26,11 @@ dl.figures dt { font-size: .9rem; }
 dl.pairs { display: grid; grid-template-columns: minmax(9rem, 16rem) minmax(0, 1fr);
   gap: .35rem 1rem; }
 dl.pairs dd { margin: 0; overflow-wrap: anywhere; }
+.in { --own: var(--in); } .rival { --own: var(--rival); }
+.undecided { --own: var(--undecided); } .out { --own: var(--out); }
 .key { display: inline-block; width: .8em; height: .8em; border-radius: 50%;
-  background: var(--out); }
-.key.in { background: var(--in); } .key.rival { background: var(--rival); }
-.entry { white-space: nowrap; } .key.undecided { background: var(--undecided); }
+  background: var(--own); }
+.entry { white-space: nowrap; }
 ol.arms { list-style: none; }
 ol.arms li { display: grid; align-items: center; column-gap: .8rem; padding: .2rem 0;
   grid-template: "rank name plot numbers pulls" auto
@@ -49,24 +50,18 @@ svg.strip { display: block; width: 100%; overflow: visible; }
 svg text { font: 11px system-ui, sans-serif; fill: var(--soft); text-anchor: middle; }
 svg text.y { text-anchor: end; }
 svg line { stroke: var(--line); stroke-width: 1; }
-.bar { fill: var(--out); opacity: .55; } .bar.in { fill: var(--in); }
-.bar.undecided { fill: var(--undecided); } .chart .bar { opacity: .9; }
-.dot { fill: var(--out); stroke: var(--paper); stroke-width: 1.5; } .dot.in { fill: var(--in); }
-.dot.undecided { fill: var(--undecided); }
+.bar { fill: var(--own); opacity: .55; } .chart .bar { opacity: .9; }
+.dot { fill: var(--own); stroke: var(--paper); stroke-width: 1.5; }
 .charts { display: grid; gap: 1.2rem;
   grid-template-columns: repeat(auto-fill, minmax(min(18rem, 100%), 1fr)); }
 .charts.two { grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 26rem)); }
 figcaption { font-size: .9rem; line-height: 1.35; min-height: 2.4rem; overflow-wrap: anywhere; }
-figcaption b { font-weight: 600; color: var(--soft); } figcaption b.in { color: var(--in); }
-figcaption b.undecided { color: var(--undecided); }
+figcaption b { font-weight: 600; color: var(--own); } figcaption b.out { color: var(--soft); }
 svg.chart { display: block; width: 100%; height: auto; overflow: visible; }
-.band { fill: var(--out); opacity: .3; } .band.in { fill: var(--in); }
-.band.undecided { fill: var(--undecided); }
-.path { fill: none; stroke: var(--out); stroke-width: 2; } .path.in { stroke: var(--in); }
-.path.undecided { stroke: var(--undecided); }
+.band { fill: var(--own); opacity: .3; }
+.path { fill: none; stroke: var(--own); stroke-width: 2; }
 .edge { fill: none; stroke: var(--ink); stroke-width: 1; stroke-dasharray: 4 3; }
-.area { fill: var(--out); opacity: .75; } .area.in { fill: var(--in); }
-.area.rival { fill: var(--rival); }
+.area { fill: var(--own); opacity: .75; }
 .scroll { overflow-x: auto; } .scroll .name { min-width: 14rem; }
 .scroll td, .scroll th { padding: .25rem .6rem; font-size: .9rem; }
 summary { cursor: pointer; font-size: 1.3rem; font-weight: 600; margin-top: 2.5rem; }
