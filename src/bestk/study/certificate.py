@@ -37,7 +37,7 @@ from bestk.kernels.types import (
 from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study.fold import Fold
-from bestk.study.intervals import intervals
+from bestk.study.intervals import in_units, intervals
 from bestk.study.reading import open_storage, open_study
 from bestk.study.specification import Specification
 from bestk.verification.log import line
@@ -135,8 +135,8 @@ def _arm(fold: Fold, arm: int, lower: FloatArray, upper: FloatArray) -> dict[str
     pulls = int(fold.tally.counts[arm])
     low = high = seen = levels = None
     if row is not None and pulls:
-        ends = sign * float(lower[row]), sign * float(upper[row])
-        low, high = (end if math.isfinite(end) else None for end in sorted(ends))
+        ends = in_units(lower[row], upper[row], sign).tolist()
+        low, high = (None if math.isnan(end) else end for end in ends)
         seen = sign * float(state.means[row])
         if fold.spec.radius == EVIDENCE and state.evidence.kind == BETTING:
             levels = state.levels[row, :-1][:: int(sign)].tolist()

@@ -61,10 +61,6 @@ class Planner:
         """An observation came from elsewhere."""
         self._shadow = None
 
-    def tell(self, row: int, reward: float) -> None:
-        """One observation that counts."""
-        self.machine.call("tell", row, self.spec.sign * reward)
-
     def recount(self) -> None:
         """What counts has changed."""
         self._ahead = self._shadow = None
@@ -139,9 +135,8 @@ class Planner:
         """A state as if every open pull had come back with its arm's mean."""
         if self._shadow is None:
             self._base, self._shadow = base, _copy(base)
-            for row, many in enumerate(self._open):
-                for _ in range(many):
-                    self._stand_in(self._shadow, row)
+            for row in np.repeat(np.arange(len(self._open)), self._open).tolist():
+                self._stand_in(self._shadow, row)
         return self._shadow
 
     def _stand_in(self, shadow: Machine, row: int) -> None:

@@ -19,7 +19,7 @@ from bestk.decisions import DecisionClass
 from bestk.errors import ArmFailedError, ExecutorError, InputError, PullError, StorageError
 from bestk.rewards import Rewards
 from bestk.storage import Storage
-from bestk.study.pull import Pull
+from bestk.study.pulls import Pull
 from bestk.study.result import Result, Stopped
 from bestk.study.study import Study
 

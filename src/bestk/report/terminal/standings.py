@@ -7,7 +7,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -52,8 +52,8 @@ class Standings:
             columns.insert(-2, _Column(f"{low}{high:>{width - len(low)}}", bars, coloured=True))
         table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
         for column in columns:
-            justify = "right" if column.is_right else "left"
-            table.add_column(column.title, justify=justify, no_wrap=True)
+            side: JustifyMethod = "right" if column.is_right else "left"
+            table.add_column(column.title, justify=side, no_wrap=True)
         for i, arm in enumerate(self.shown):
             colour = COLOURS[arm.status]
             table.add_row(*(Text(c.cells[i], colour if c.coloured else "") for c in columns))

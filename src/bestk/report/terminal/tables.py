@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rich.console import JustifyMethod, OverflowMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -22,8 +23,9 @@ def columns(
     """A table with these columns, some flush right, some that fold what is long."""
     table = Table(title=title)
     for name in names:
-        justify, overflow = "right" if name in right else "left", "fold" if name in fold else None
-        table.add_column(name, justify=justify, overflow=overflow or "ellipsis")  # type: ignore[arg-type]
+        side: JustifyMethod = "right" if name in right else "left"
+        long: OverflowMethod = "fold" if name in fold else "ellipsis"
+        table.add_column(name, justify=side, overflow=long)
     return table
 
 

@@ -1,5 +1,5 @@
-"""Who holds a pull: its name tells the process that asked for it, so that when that one has died,
-and only then, the pull can be handed out again.
+"""Pulls, and who holds one: its name tells the process that asked for it, so that when that one
+has died, and only then, the pull can be handed out again.
 
 Two workers on one pull would void the guarantee: the faster answer would count, and how fast an
 answer comes may depend on what it is. A holder is one study object in one process, known by its
@@ -14,11 +14,29 @@ import os
 import secrets
 import socket
 import weakref
+from collections.abc import Hashable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from bestk.arguments import string
+
 DEAD = ("Z", "X", "x")  # states of a process that has ended, though its parent has not noticed
 _alive: weakref.WeakValueDictionary[str, Names] = weakref.WeakValueDictionary()  # by token
+
+
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """One sample to take: of `arm`, the index-th pull of the study."""
+
+    id: str
+    arm: Hashable
+    index: int
+
+
+def key_of(pull: Pull | str) -> str:
+    """The name of a pull, which may be given in its place."""
+    return pull.id if isinstance(pull, Pull) else string(pull, "pull")
 
 
 class Names:
@@ -99,8 +117,6 @@ def _started(pid: int) -> int | None:
 def _exists(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # it is somebody else's
-        return True
+    except OSError as error:
+        return not isinstance(error, ProcessLookupError)  # it may be somebody else's
     return True
