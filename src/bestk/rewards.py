@@ -80,15 +80,12 @@ class _Family:
 
     name: ClassVar[str]
     has_range: ClassVar[bool] = True  # whether every reward can be checked
+    _shape: ClassVar[str]  # of rewards, in words
 
     @property
     def description(self) -> str:
         """What is assumed of one reward, and whether that is checked."""
-        return f"Rewards {self._shape} (checked, one by one)."
-
-    @property
-    def _shape(self) -> str:
-        raise NotImplementedError
+        return f"Rewards {self._shape.format(self)} (checked, one by one)."
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready form; `rewards_from_dict` reads it back."""
@@ -169,10 +166,7 @@ class Gaussian(_Normal):
 
     sigma: float = 0.5  # the paper's experiments: variance 1/4 (Section 5)
     name: ClassVar[str] = "gaussian"
-
-    @property
-    def _shape(self) -> str:
-        return "are normal"
+    _shape: ClassVar[str] = "are normal"
 
 
 @dataclass(frozen=True)
@@ -186,10 +180,7 @@ class SubGaussian(_Normal):
 
     sigma: float = 0.5
     name: ClassVar[str] = "subgaussian"
-
-    @property
-    def _shape(self) -> str:
-        return "scatter no wider than normal"
+    _shape: ClassVar[str] = "scatter no wider than normal"
 
 
 @dataclass(frozen=True)
@@ -200,6 +191,7 @@ class Bernoulli(_Family):
     """
 
     name: ClassVar[str] = "bernoulli"
+    _shape: ClassVar[str] = "are 0 or 1"
     low: ClassVar[float] = 0.0
     high: ClassVar[float] = 1.0
 
@@ -212,10 +204,6 @@ class Bernoulli(_Family):
     def rule(self) -> str:
         """What a reward must be, in words."""
         return "Bernoulli rewards are 0 or 1"
-
-    @property
-    def _shape(self) -> str:
-        return "are 0 or 1"
 
     def allows(self, reward: float) -> bool:
         """Whether a reward may be so."""
@@ -233,6 +221,7 @@ class Ratings(_Family):
 
     levels: tuple[float, ...]
     name: ClassVar[str] = "ratings"
+    _shape: ClassVar[str] = "are one of {0.listed}"
 
     def __post_init__(self) -> None:
         levels = tuple(self.levels) if isinstance(self.levels, Iterable) else (self.levels,)
@@ -266,11 +255,12 @@ class Ratings(_Family):
     @property
     def rule(self) -> str:
         """What a reward must be, in words."""
-        return f"the levels are {', '.join(f'{level:g}' for level in self.levels)}"
+        return f"the levels are {self.listed}"
 
     @property
-    def _shape(self) -> str:
-        return f"are one of {self.rule.removeprefix('the levels are ')}"
+    def listed(self) -> str:
+        """The levels, in words."""
+        return ", ".join(f"{level:g}" for level in self.levels)
 
     def allows(self, reward: float) -> bool:
         """Whether a reward may be so."""
@@ -293,6 +283,7 @@ class Bounded(_Family):
     low: float = 0.0
     high: float = 1.0
     name: ClassVar[str] = "bounded"
+    _shape: ClassVar[str] = "lie between {0.low:g} and {0.high:g}"
 
     def __post_init__(self) -> None:
         ends = [None if is_bool(end) else as_float(end) for end in (self.low, self.high)]
@@ -314,10 +305,6 @@ class Bounded(_Family):
     def rule(self) -> str:
         """What a reward must be, in words."""
         return f"rewards lie in [{self.low}, {self.high}]"
-
-    @property
-    def _shape(self) -> str:
-        return f"lie between {self.low:g} and {self.high:g}"
 
     def allows(self, reward: float) -> bool:
         """Whether a reward may be so."""

@@ -51,17 +51,14 @@ def make_certificate(path: str | os.PathLike[str], name: str | None = None) -> d
     """The certificate of a study in a file, confirmed by `verification`."""
     study = open_study(path, name)
     guarantee = study.problem.configure(0, study.specification.max_arms).guarantee
+    unproved = f"study '{study.name}' is not certified"
     if guarantee is None:
         variant = f", variant {study.problem.variant}" if study.problem.variant else ""
-        raise NothingToCertifyError(
-            f"study '{study.name}' is not certified: nothing is proved of {study.problem.policy}"
-            f"{variant}, so there is nothing to certify"
-        )
+        why = f"nothing is proved of {study.problem.policy}{variant}"
+        raise NothingToCertifyError(f"{unproved}: {why}, so there is nothing to certify")
     if not study.is_stopped:
-        raise NothingToCertifyError(
-            f"study '{study.name}' is not certified: its rule has not stopped yet, so there is"
-            " nothing to certify"
-        )
+        why = "its rule has not stopped yet"
+        raise NothingToCertifyError(f"{unproved}: {why}, so there is nothing to certify")
     from bestk.verification import verify  # the special functions that it needs take a while
 
     log = open_storage(path).read(study.name)
@@ -69,10 +66,8 @@ def make_certificate(path: str | os.PathLike[str], name: str | None = None) -> d
     report = verify(made, path)
     if not report.verified:
         wrong = "; ".join(f"{check.name}: {check.detail}" for check in report.failed)
-        raise NothingToCertifyError(
-            f"study '{study.name}' is not certified: its log does not bear out the stop it tells of"
-            f" ({wrong})"
-        )
+        why = "its log does not bear out the stop it tells of"
+        raise NothingToCertifyError(f"{unproved}: {why} ({wrong})")
     return made
 
 
@@ -93,12 +88,11 @@ def _certificate(
     digest.update(line(stop))
     answer = json.loads(stop.data)
     state, spec, configured = fold.state, fold.spec, fold.configured
-    round_ = None
+    round_ = levels = None
     if spec.radius == LUCB_ROUNDS:
         step.next_round(state)  # the rule was checked one round later
         round_ = int(state.clock[ROUND])
     lower, upper = intervals(fold.machine)
-    levels = None
     if spec.radius in (LIL, EVIDENCE):
         product = math.exp(spec.log_both) if spec.log_both > -math.inf else 0.0
         levels = {"lower": spec.level_lower, "upper": spec.level_upper, "product": product}
@@ -125,8 +119,7 @@ def _certificate(
     if not is_old:
         made["order"], made["lost"] = specification.order, specification.lost
         made["reissued"] = len(fold.holders)
-    plain: dict[str, Any] = json.loads(json.dumps(made, allow_nan=False))
-    return plain
+    return dict(json.loads(json.dumps(made, allow_nan=False)))
 
 
 def _arm(fold: Fold, arm: int, lower: FloatArray, upper: FloatArray) -> dict[str, Any]:
@@ -176,21 +169,21 @@ def _stop(fold: Fold, lower: FloatArray, upper: FloatArray, chosen: BoolArray) -
     elif spec.family == CPE:
         decision = fold.stepper.decision
         revised = np.minimum(np.where(chosen, lower, upper), spec.ceiling)
-        rival = decision.best(revised.copy())
-        statistic = float(revised[rival & ~chosen].sum() - revised[chosen & ~rival].sum())
+        best = decision.best(revised.copy())
+        statistic = float(revised[best & ~chosen].sum() - revised[chosen & ~best].sum())
     else:
         statistic = float(fold.machine.call("slack"))
-    rule = "regret" if spec.family == UGAPE else "lead"
+    rule, weakest, rival = "regret" if spec.family == UGAPE else "lead", None, None
     if pair is not None:
         rule = "bounds" if statistic <= spec.epsilon else "evidence"
+        weakest, rival = (
+            {"label": thaw(fold.labels[row]), "bound": spec.sign * float(ends[row])}
+            for row, ends in zip(pair, (lower, upper), strict=True)
+        )
     return {
         "rule": rule,
         "statistic": statistic,
         "epsilon": spec.epsilon,
-        "weakest": None if pair is None else _end(fold, pair[0], lower),
-        "rival": None if pair is None else _end(fold, pair[1], upper),
+        "weakest": weakest,
+        "rival": rival,
     }
-
-
-def _end(fold: Fold, row: int, ends: FloatArray) -> dict[str, Any]:
-    return {"label": thaw(fold.labels[row]), "bound": fold.spec.sign * float(ends[row])}

@@ -15,9 +15,8 @@ from typing import Any
 
 from bestk.output import check_output, write_text
 from bestk.report import words
-from bestk.report.page.document import document
 from bestk.report.page.sections import View, effort, escaped, finalists, intervals, shrinking
-from bestk.report.page.style import STYLE
+from bestk.report.page.style import STYLE, document
 from bestk.report.text import moment
 from bestk.storage import SQLiteStorage
 from bestk.study.notebook import ALL, order
