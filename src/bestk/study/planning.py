@@ -96,14 +96,14 @@ class Planner:
 
     def answer(self, late: Collection[Late]) -> list[int]:
         """The present answer: on what counts, else on everything told, else none."""
-        for machine in (self.machine, self._everything(late)):
-            if machine.is_whole:
-                self.stepper.machine = machine
-                try:
-                    return self.stepper.answer()
-                finally:
-                    self.stepper.machine = self.machine
-        return []
+        machine = self.machine if self.machine.is_whole else self._everything(late)
+        if not machine.is_whole:
+            return []
+        self.stepper.machine = machine
+        try:
+            return self.stepper.answer()
+        finally:
+            self.stepper.machine = self.machine
 
     def _ask(self, machine: Machine, rounds: int) -> list[int]:
         """What the policy wants in a state, nothing to stop; its clocks are put back."""

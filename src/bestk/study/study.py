@@ -289,10 +289,8 @@ class Study:
             if number in fold.rows:
                 raise InputError(f"arm {shown(arm)} was refused: it is in the study already")
             if number >= most:
-                raise InputError(
-                    f"arm {shown(arm)} was refused: the study was begun with max_arms={most}, and"
-                    " so many there have been"
-                )
+                why = f"the study was begun with max_arms={most}, and so many there have been"
+                raise InputError(f"arm {shown(arm)} was refused: {why}")
             data = "" if self._journal.is_private else json.dumps(thaw(named))
             if self._journal.is_private:
                 fold.newcomers[number] = named
@@ -306,9 +304,9 @@ class Study:
             self.specification.require_max_arms(arm)
             number, fold = self._present(arm), self._fold
             if len(fold.arms) <= fold.spec.k + 1:
+                why = f"of which {fold.spec.k} are wanted, none can be spared"
                 raise InputError(
-                    f"withdrawing {shown(arm)} was refused: of {len(fold.arms)} arms, of which"
-                    f" {fold.spec.k} are wanted, none can be spared"
+                    f"withdrawing {shown(arm)} was refused: of {len(fold.arms)} arms, {why}"
                 )
             self._journal.log(ev.ARM_WITHDRAWN, "", number)
 

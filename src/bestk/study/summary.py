@@ -90,20 +90,21 @@ def _assumptions(fold: Fold) -> tuple[str, ...]:
             "answers count as they arrive, as in version 0.1, so how long a pull takes does not"
             " depend on its reward"
         )
-    lost = fold.holes_that_matter
-    if lost and fold.specification.lost == "skip":
-        pulls = "pull was" if lost == 1 else "pulls were"
+    if (lost := fold.holes_that_matter) and fold.specification.lost == "skip":
         found.append(
-            f"{lost:,} {pulls} lost (failed, given up, expired or withdrawn) and skipped, so"
-            " whether a pull is lost does not depend on its reward"
+            f"{_pulls(lost)} lost (failed, given up, expired or withdrawn) and skipped, so whether"
+            " a pull is lost does not depend on its reward"
         )
-    if len(fold.holders):
-        pulls = "pull was" if len(fold.holders) == 1 else "pulls were"
+    if again := len(fold.holders):
         found.append(
-            f"{len(fold.holders):,} {pulls} made again after a process died or a run was cut"
-            " short, which did not depend on their rewards"
+            f"{_pulls(again)} made again after a process died or a run was cut short, which did not"
+            " depend on their rewards"
         )
     return tuple(found)
+
+
+def _pulls(many: int) -> str:
+    return "1 pull was" if many == 1 else f"{many:,} pulls were"
 
 
 def _warnings(fold: Fold) -> tuple[str, ...]:
