@@ -20,20 +20,8 @@ import numpy as np
 
 from bestk.decisions.labels import thaw
 from bestk.errors import NothingToCertifyError
-from bestk.kernels import matroid, step
-from bestk.kernels.types import (
-    BETTING,
-    CPE,
-    EVIDENCE,
-    EXCHANGE,
-    LIL,
-    LUCB_ROUNDS,
-    PAIR,
-    ROUND,
-    UGAPE,
-    BoolArray,
-    FloatArray,
-)
+from bestk.kernels import matroid, step, types
+from bestk.kernels.types import BoolArray, FloatArray
 from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study.fold import Fold
@@ -89,11 +77,11 @@ def _certificate(
     answer = json.loads(stop.data)
     state, spec, configured = fold.state, fold.spec, fold.configured
     round_ = levels = None
-    if spec.radius == LUCB_ROUNDS:
+    if spec.radius == types.LUCB_ROUNDS:
         step.next_round(state)  # the rule was checked one round later
-        round_ = int(state.clock[ROUND])
+        round_ = int(state.clock[types.ROUND])
     lower, upper = intervals(fold.machine)
-    if spec.radius in (LIL, EVIDENCE):
+    if spec.radius in (types.LIL, types.EVIDENCE):
         product = math.exp(spec.log_both) if spec.log_both > -math.inf else 0.0
         levels = {"lower": spec.level_lower, "upper": spec.level_upper, "product": product}
     is_old = specification.order == "told"
@@ -131,7 +119,7 @@ def _arm(fold: Fold, arm: int, lower: FloatArray, upper: FloatArray) -> dict[str
         ends = in_units(lower[row], upper[row], sign).tolist()
         low, high = (None if math.isnan(end) else end for end in ends)
         seen = sign * float(state.means[row])
-        if fold.spec.radius == EVIDENCE and state.evidence.kind == BETTING:
+        if fold.spec.radius == types.EVIDENCE and state.evidence.kind == types.BETTING:
             levels = state.levels[row, :-1][:: int(sign)].tolist()
     made = {
         "label": thaw(fold.all_labels[arm]),
@@ -159,21 +147,21 @@ def _stop(fold: Fold, lower: FloatArray, upper: FloatArray, chosen: BoolArray) -
     """The statistic that was compared with the slack, and the pair of arms it comes from."""
     state, spec = fold.state, fold.spec
     pair = None
-    if spec.family == PAIR:
+    if spec.family == types.PAIR:
         inside, outside = np.flatnonzero(chosen), np.flatnonzero(~chosen)
         h, l = inside[np.argmin(lower[inside])], outside[np.argmax(upper[outside])]  # noqa: E741
         pair, statistic = (int(h), int(l)), float(upper[l] - lower[h])
-    elif spec.family == EXCHANGE:
+    elif spec.family == types.EXCHANGE:
         h, l, gap = matroid.critical(state, spec)  # noqa: E741
         pair, statistic = (int(h), int(l)), float(gap)
-    elif spec.family == CPE:
+    elif spec.family == types.CPE:
         decision = fold.stepper.decision
         revised = np.minimum(np.where(chosen, lower, upper), spec.ceiling)
         best = decision.best(revised.copy())
         statistic = float(revised[best & ~chosen].sum() - revised[chosen & ~best].sum())
     else:
         statistic = float(fold.machine.call("slack"))
-    rule, weakest, rival = "regret" if spec.family == UGAPE else "lead", None, None
+    rule, weakest, rival = "regret" if spec.family == types.UGAPE else "lead", None, None
     if pair is not None:
         rule = "bounds" if statistic <= spec.epsilon else "evidence"
         weakest, rival = (

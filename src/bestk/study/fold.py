@@ -56,7 +56,9 @@ class Fold:
         self.handed = 0  # pulls so far
         self.waiting: list[int] = []  # arms of the present round that are yet to be handed out
         self.open: dict[str, Open] = {}  # in the order asked
-        self.order = Order(specification.order == "asked", specification.orders_by_arm)
+        # Theorem 5 has no product of two arms' evidence, so that where arms come and go each has
+        # an order of its own, and one that leaves holds nobody up
+        self.order = Order(specification.order == "asked", specification.max_arms is not None)
         self.answers: dict[str, float] = {}  # to pulls
         self.gone: set[str] = set()  # pulls that were given up
         self.holders = Holders()  # of pulls that were handed out again

@@ -63,22 +63,16 @@ class Names:
         return f"{token}-{self._given}"
 
 
-class Holders:
-    """Who makes a pull: the one who asked for it, or to whom it was handed over."""
+class Holders(dict[str, str]):
+    """Who makes a pull: the one to whom it was handed over, else the one who asked for it."""
 
-    def __init__(self) -> None:
-        self._now: dict[str, str] = {}  # of every pull that was handed out again
-
-    def __len__(self) -> int:
-        return len(self._now)
-
-    def __getitem__(self, key: str) -> str:
-        return self._now.get(key) or key.rpartition("-")[0]
+    def __missing__(self, key: str) -> str:
+        return key.rpartition("-")[0]
 
     def hand_over(self, key: str, tokens: str) -> None:
         """From one to another, if it is still with the one from whom it was taken."""
         before, _, now = tokens.partition(" ")
-        self._now[key] = now if before == self[key] else self[key]
+        self[key] = now if now and before == self[key] else self[key]
 
 
 def is_gone(token: str) -> bool:

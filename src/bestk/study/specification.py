@@ -40,15 +40,6 @@ class Specification:
     lost: str = "skip"
     order: str = "asked"
 
-    @property
-    def orders_by_arm(self) -> bool:
-        """Whether an observation waits for earlier pulls of its own arm alone.
-
-        Theorem 5 has no product of two arms' evidence, so that each arm has an order of its own,
-        and one that leaves holds nobody up.
-        """
-        return self.max_arms is not None
-
     def require_max_arms(self, arm: Hashable) -> int:
         """How many arms there may ever be; refuses a change of arms where they are fixed."""
         if self.max_arms is None:

@@ -10,14 +10,7 @@ from bestk.hardness import kl_of_error, t_star
 from bestk.paper.panels import NU, OURS, PANELS, SIGMA, Panel
 from bestk.paper.results import Row, Rows
 from bestk.policies import CATALOGUE
-from bestk.report.figures.drawing import (
-    LIMIT,
-    STYLES,
-    draw_line,
-    label_decades,
-    load_matplotlib,
-    save_as,
-)
+from bestk.report.figures.drawing import LIMIT, draw_line, label_decades, load_matplotlib, save_as
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +31,7 @@ def _draw_panel(axes: Axes, panel: Panel, rows: Sequence[Row]) -> None:
             continue
         # lil-lucb, lucb++ and lil-rand-lucb nearly coincide at K=N/2: keep all of them visible
         size = {"lil-lucb": 10.0, "lucb++": 7.5, OURS: 7.0}.get(policy, 4.0)
-        inside = "none" if policy in ("lil-lucb", "lucb++") else STYLES[policy][0]
+        inside = "none" if policy in ("lil-lucb", "lucb++") else None
         width, layer = (2.2, 4) if policy in ("lil-rand-lucb", OURS) else (1.3, 3)
         draw_line(
             axes, policy, [(row.arms, row.mean / row.arms, row.sem / row.arms) for row in own],

@@ -8,13 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from bestk.errors import InputError
-from bestk.report.figures.drawing import (
-    LIMIT,
-    STYLES,
-    label_decades,
-    load_matplotlib,
-    save_figure,
-)
+from bestk.report.figures.drawing import LIMIT, STYLES, label_decades, load_matplotlib, save_figure
 from bestk.simulation import Plan
 from bestk.simulation.planning import full_name, spread
 

@@ -1,4 +1,4 @@
-"""A drawing of a combinatorial answer: the graph, the chosen edges, sampling effort as width."""
+"""Drawings of answers that these examples share: the chosen edges or arms, effort as width."""
 
 from __future__ import annotations
 
