@@ -125,11 +125,12 @@ class Fold:
         rest, pushed = iter(events), None
         while (event := pushed or next(rest, None)) is not None:
             pushed = None
-            if event[0] == ASKED and self._is_plain and not self.open:
+            kind = event[0]
+            if kind == ASKED and self._is_plain and not self.open:
                 event, pushed = self._apply_pairs(event, rest)
                 if event is None:
                     break
-            kind = event[0]
+                kind = event[0]
             self.seen += 1
             self.last = event[5]
             if kind == ASKED:
