@@ -17,7 +17,7 @@ def policies(json: JsonList = False) -> None:
     if json:
         show_json([_described(policy) for policy in CATALOGUE.values()])
     else:
-        from bestk.report.terminal.policies import table
+        from bestk.report.terminal.tables import policies as table
 
         show(table())
 

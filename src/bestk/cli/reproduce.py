@@ -39,7 +39,7 @@ def reproduce(
     from bestk.paper.results import ResultsFile
     from bestk.report import reproduction
     from bestk.report.figures.drawing import load_matplotlib
-    from bestk.report.terminal.claims import table
+    from bestk.report.terminal.tables import claims as table
 
     experiment = choose_experiment(panels, quick, runs)
     load_matplotlib()  # before hours of work, not after

@@ -119,7 +119,7 @@ def simulate(
     if json:
         show_json(result.to_dict())
     else:
-        from bestk.report.terminal.simulation import table
+        from bestk.report.terminal.tables import simulation as table
 
         show(table(result))
 
