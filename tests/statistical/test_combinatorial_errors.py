@@ -10,6 +10,8 @@ from scipy import stats
 import bestk
 from bestk.simulation import generate, structured
 
+pytestmark = pytest.mark.compiled
+
 TAIL, NU = 1e-6, 0.1
 
 
