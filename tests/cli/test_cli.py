@@ -31,6 +31,7 @@ def test_help_names_every_command():
         assert "--help" in good(command, "--help")
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("command", [simulate, plan])
 def test_the_example_of_the_help_text_runs(command):
     (example,) = re.findall(r"Example: bestk (.*)", command.__doc__)

@@ -138,7 +138,7 @@ class Problem:
     seed: int = 7
     runs: tuple[int, ...] = (0, 1)
     cap: int = 300  # asks
-    warm: int = 0  # observations of each arm before the first ask
+    warm: int = 0  # observations of each arm, all 0, before the first ask
     strays: float = 0.0  # chance, after a round, of an observation that nobody asked for
 
     @property
@@ -246,9 +246,14 @@ def play(problem: Problem, run: int, players, watch) -> bool:
             sign = player.spec.sign if isinstance(player, Stepper) else 1.0
             player.tell(arm, sign * reward)
 
-    for arm in range(problem.n):
-        for _ in range(problem.warm):
-            observe(arm)
+    if problem.warm:  # at once, which is the same to the bit (tests/compiled/test_switch.py)
+        arms = np.repeat(np.arange(problem.n), problem.warm)
+        counts = [problem.warm] * problem.n
+        for player in players:
+            if isinstance(player, Stepper):
+                player.machine.tell_many(arms, np.zeros(arms.size))
+            else:
+                player.T = list(counts)  # and S = 0
     for _ in range(problem.cap):
         rounds = [player.ask() for player in players]
         watch(*rounds)
