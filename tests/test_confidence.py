@@ -21,6 +21,8 @@ from bestk.rewards import (
     make_rewards,
 )
 
+pytestmark = pytest.mark.compiled
+
 STARS = Ratings((1, 2, 3, 4, 5))
 
 # (assumption, true mean, draw): even and lopsided cases of each assumption
