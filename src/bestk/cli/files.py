@@ -30,8 +30,8 @@ def backup(
 ) -> None:
     """Copy a study's file, also while others write to it, and check the copy.
 
-    A file that is there is not overwritten. Copying by other means while the file is open may miss
-    what was told last, and may lose what is told later.
+    A file that already exists is not overwritten. Copying by other means while the file is open may
+    miss what was told last, and may lose what is told later.
     """
     from bestk.storage.backup import backup as copy
 

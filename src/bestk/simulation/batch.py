@@ -86,7 +86,8 @@ class Batch:
             self.cancel,
         )
         if loaded is None:
-            loop.play_many(*arguments)
+            with np.errstate(all="ignore"):  # machine code does not warn either
+                loop.play_many(*arguments)
         else:
             loaded.code["play_many"](*map(loaded.lean, arguments))
 

@@ -121,7 +121,7 @@ def replay(
     if array.ndim != 2 or array.dtype.kind not in "iuf":
         raise InputError(
             f"data of shape {array.shape} and type {array.dtype} were refused: a table with a row"
-            " for each arm is needed, of whole numbers (counts of levels) or of observed rewards"
+            " for each arm is needed: integers (counts per level) or floats (observed rewards)"
         )
     pool = _from_table(array, draw) if array.dtype.kind == "f" else _from_counts(array, draw)
     if draw == "gaussian" and pool.sigma <= 0.0:

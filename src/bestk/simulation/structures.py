@@ -12,9 +12,9 @@ Files (UTF-8; a name that ends in .csv is read as CSV, any other as JSON):
   only, default true) says whether edges lead from u to v only; `perfect` (matching only, default
   false) whether every node must be matched. In a matching u is a node of one side and v of the
   other; no name may be on both.
-- a graph in CSV: a header `u,v,mean`, then an edge a line. For a path the edges are directed, the
-  source is the only node that no edge enters and the target the only one that no edge leaves; a
-  matching need not be perfect.
+- a graph in CSV: a header `u,v,mean`, then one edge per line. For a path the edges are directed,
+  the source is the only node that no edge enters and the target the only one that no edge leaves;
+  a matching need not be perfect.
 - `partition` in JSON, exactly `capacities[g]` arms of every group g (a text, or an integer, which
   is then quoted among the capacities)::
 

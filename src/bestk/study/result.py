@@ -82,7 +82,7 @@ class Result:
 
     @property
     def remarks(self) -> list[str]:
-        """What a reader has to know beside the numbers, a line each."""
+        """What a reader has to know beside the numbers, one per line."""
         lines = [f"warning: {text}" for text in self.warnings]
         if self.held:
             early = "1 observation" if self.held == 1 else f"{self.held:,} observations"
