@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from answers import draw_graph
 
 import bestk
-from bestk.report.figures.answers import draw_graph
 
 SITES, SIGMA = 10, 0.2
 rng = np.random.default_rng(3)

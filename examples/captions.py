@@ -57,7 +57,7 @@ def run(study, shares, seed):
             study.tell_many([(pull, rate(shares, pull, seed)) for pull in pulls])
             if live is not None:
                 result = study.result
-                leaders = Standings(result, maximize=True, rows=10, numbers=False)
+                leaders = Standings(result, rows=10, numbers=False)
                 slack = result.certifiable_epsilon
                 sure = "" if slack is None else f"; certain up to {slack:.3f}, wanted {EPSILON}"
                 live.update(Group(leaders, f"{result.samples:,} ratings{sure}"))

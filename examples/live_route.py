@@ -15,9 +15,9 @@ import random
 from pathlib import Path
 
 import numpy as np
+from answers import draw_graph
 
 import bestk
-from bestk.report.figures.answers import draw_graph
 
 ROWS, COLUMNS, SIGMA = 4, 5, 0.5  # minutes
 CARS, LOST, HALF = 6, 0.05, 700  # at once; the share of lost drives; when the program "crashes"

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from answers import draw_bars
 
 import bestk
-from bestk.report.figures.answers import draw_bars
 
 SIGMA = 0.3
 rng = np.random.default_rng(5)

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from answers import draw_graph
 
 import bestk
-from bestk.report.figures.answers import draw_graph
 
 ROWS, COLUMNS, SIGMA = 4, 5, 0.5  # minutes
 rng = np.random.default_rng(4)

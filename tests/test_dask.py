@@ -19,7 +19,7 @@ from distributed import Client, LocalCluster
 
 import bestk
 from bestk.errors import ArmFailedError
-from bestk.paper import further_claims
+from bestk.paper import further_claims, reproduce
 from bestk.storage import SQLiteStorage
 from bestk.storage import events as ev
 from helpers.command import bestk as command
@@ -166,7 +166,7 @@ def instances():
 @pytest.mark.parametrize("name", instances())
 def test_runs_on_the_cluster_equal_runs_at_home(client, name):
     instance, policy, settings = instances()[name]
-    settings |= {"runs": 21, "seed": 5}
+    settings |= {"runs": 9, "seed": 5}
     here = bestk.simulate(instance, policy, **settings)
     there = bestk.simulate(instance, policy, executor=client.get_executor(), jobs=2, **settings)
     for one, two in zip(arrays(here), arrays(there), strict=True):
@@ -175,7 +175,7 @@ def test_runs_on_the_cluster_equal_runs_at_home(client, name):
 
 
 def test_a_worker_killed_in_a_simulation_changes_nothing(client):
-    settings = {"k": 2, "runs": 40, "seed": 5}
+    settings = {"k": 2, "runs": 40, "seed": 5, "rewards": bestk.Gaussian(0.2)}
     done = []
 
     def progress(runs):
@@ -191,7 +191,8 @@ def test_a_worker_killed_in_a_simulation_changes_nothing(client):
     np.testing.assert_array_equal(here.samples, there.samples)
 
 
-def test_claims_beyond_the_plots_run_on_the_cluster_too(client):
+def test_claims_beyond_the_plots_run_on_the_cluster_too(client, monkeypatch):
+    monkeypatch.setattr(further_claims, "HALF", further_claims.HALF[:1])
     here = further_claims.coincide(further_claims.Lab(2, 2))
     assert further_claims.coincide(further_claims.Lab(2, 2, client.get_executor())) == here
 
@@ -203,7 +204,7 @@ SMALL = ("--instance", "1-sparse", "--arms", "20", "--k", "2", "--seed", "3")
 
 def test_simulate_prints_the_same_numbers(client):
     here, there = (
-        json.loads(good("simulate", *SMALL, "--runs", "30", "--json", *more))
+        json.loads(good("simulate", *SMALL, "--runs", "8", "--json", *more))
         for more in ((), ("--dask", client.scheduler.address))
     )
     for result in (here, there):
@@ -211,7 +212,8 @@ def test_simulate_prints_the_same_numbers(client):
     assert here == there
 
 
-def test_reproduce_writes_the_same_rows(client, tmp_path):
+def test_reproduce_writes_the_same_rows(client, tmp_path, monkeypatch):
+    monkeypatch.setattr(reproduce, "QUICK_ARMS", (4, 8))
     for name, more in (("here", ()), ("there", ("--dask", client.scheduler.address))):
         out = str(tmp_path / name)
         good("reproduce", "--quick", "--panels", "fig2a", "--runs", "2", "--out", out, *more)
@@ -222,8 +224,8 @@ def test_reproduce_writes_the_same_rows(client, tmp_path):
 
 def test_an_interrupt_leaves_the_cluster_behind(client):
     with start(
-        "simulate", *SMALL, "--policy", "lil-rand-lucb", "--runs", "50000", "--dask",
-        client.scheduler.address,
+        "simulate", *SMALL, "--policy", "lil-rand-lucb", "--runs", "1000", "--max-samples", "200",
+        "--dask", client.scheduler.address,
     ) as process:  # fmt: skip
         wait_for_work(client, process)
         assert interrupt(process) == "bestk: interrupted\n"

@@ -8,11 +8,15 @@ import matplotlib.pyplot
 import pytest
 
 import bestk
+from bestk.compiled.programs import PLAY
 from helpers.command import call
+from helpers.compiled import what_is_ready
 from helpers.pages import COMPARED, PAGES, ROOT, RUN, SHOWN, Session, blocks
+from helpers.warm_up import PROGRAMS
 
 matplotlib.use("Agg")
 
+SIMULATES = re.compile(r"bestk.(simulate|plan|reproduce)")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 sys.path.insert(0, str(ROOT / "docs" / "extensions"))
 
@@ -27,9 +31,14 @@ def name(page):
 def test_the_code_of_a_page_runs_as_it_stands(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     session = Session(page)
+    if any(SIMULATES.search(block.text) for block in blocks(page)):
+        for program in PROGRAMS:
+            if program.kind == PLAY and not program.axes.structure:
+                program.compile()
     try:
-        for block in blocks(page):
-            session.run(block)
+        with what_is_ready(monkeypatch):
+            for block in blocks(page):
+                session.run(block)
     finally:
         matplotlib.pyplot.close("all")
 

@@ -77,6 +77,7 @@ def means():
     return found
 
 
+@pytest.mark.compiled
 def test_the_captions_are_certified_reported_and_resumed(tmp_path):
     said = run("captions", tmp_path)
     assert "Certified: with probability at least 95%" in said

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from itertools import product
 from multiprocessing import get_context
 from os import cpu_count
 from typing import TypeVar
@@ -58,24 +59,17 @@ def programs_for(
     classes: Iterable[str] | None = ("top-k",),
 ) -> list[Program]:
     """The programs of all combinations that there are; None stands for all of a kind."""
-    names = list(CATALOGUE if policies is None else policies)
+    names = _chosen("policy", {name: name for name in CATALOGUE}, policies)
     families = _chosen("rewards", REWARDS, rewards)
-    kinds = _chosen("class", CLASSES, classes)
     found: dict[Program, None] = {}
-    for name in names:
-        if name not in CATALOGUE:
-            raise UnknownName("policy", name, CATALOGUE)
-        for family in families:
-            for decision in kinds:
-                try:
-                    made = Problem(
-                        decision, family, policy=name, maximize=not decision.minimise_only
-                    )
-                except InputError:  # a policy of the K best on another class
-                    continue
-                configured = made.configure(0)
-                pair = (AROUND, TURN) if is_python(configured.spec) else (LIVE, PLAY)
-                found |= dict.fromkeys(Program(kind, configured.axes) for kind in pair)
+    for name, family, decision in product(names, families, _chosen("class", CLASSES, classes)):
+        try:
+            made = Problem(decision, family, policy=name, maximize=not decision.minimise_only)
+        except InputError:  # a policy of the K best on another class
+            continue
+        configured = made.configure(0)
+        pair = (AROUND, TURN) if is_python(configured.spec) else (LIVE, PLAY)
+        found |= dict.fromkeys(Program(kind, configured.axes) for kind in pair)
     if policies is None:
         kinds_of_evidence = {evidence_for(family).kind for family in families}
         found |= dict.fromkeys(Program(SEQUENCE, Axes(kind=kind)) for kind in kinds_of_evidence)
@@ -83,10 +77,11 @@ def programs_for(
 
 
 def _chosen(what: str, known: dict[str, T], names: Iterable[str] | None) -> list[T]:
-    for name in names or ():
+    names = list(known if names is None else names)
+    for name in names:
         if name not in known:
             raise UnknownName(what, name, known)
-    return [known[name] for name in (known if names is None else names)]
+    return [known[name] for name in names]
 
 
 def compile(

@@ -58,11 +58,16 @@ def is_bool(value: object) -> bool:
     return isinstance(value, bool | np.bool_)
 
 
+def refused(value: object, what: str, why: str) -> InputError:
+    """The refusal of a value: which argument, what was given, what it must be."""
+    return InputError(f"{what}={shown(value)} was refused: {why}")
+
+
 def real(value: object, what: str, why: str = "it must be a finite number") -> float:
     """A finite number that is not a truth value, or a refusal that names `what`."""
     found = None if is_bool(value) else as_float(value)
     if found is None or not math.isfinite(found):
-        raise InputError(f"{what}={shown(value)} was refused: {why}")
+        raise refused(value, what, why)
     return found
 
 
@@ -71,20 +76,20 @@ def portion(value: object, what: str) -> float:
     why = "it must lie in (0, 1)"
     found = real(value, what, why)
     if not 0.0 < found < 1.0:
-        raise InputError(f"{what}={shown(value)} was refused: {why}")
+        raise refused(value, what, why)
     return found
 
 
 def integer(value: object, what: str) -> int:
     """A whole number, or a refusal that names `what`."""
     try:
-        if is_bool(value):
-            raise TypeError
         found = operator.index(value)  # type: ignore[arg-type]  # a TypeError is the answer
     except TypeError:
-        raise InputError(f"{what}={shown(value)} was refused: it must be an integer") from None
+        found = None
+    if found is None or is_bool(value):
+        raise refused(value, what, "it must be an integer")
     if found.bit_length() > WIDEST:
-        raise InputError(f"{what}={shown(value)} was refused: it is too large")
+        raise refused(value, what, "it is too large")
     return found
 
 
@@ -100,9 +105,7 @@ def count(value: object, what: str, least: int) -> int:
     except InputError:
         whole = least - 1
     if whole < least:
-        raise InputError(
-            f"{what}={shown(value)} was refused: it must be an integer of at least {least}"
-        )
+        raise refused(value, what, f"it must be an integer of at least {least}")
     return whole
 
 
@@ -110,49 +113,44 @@ def duration(value: object, what: str) -> float:
     """A positive number of seconds; infinity is as long as there is."""
     found = None if is_bool(value) else as_float(value)
     if found is None or not found > 0.0:
-        raise InputError(
-            f"{what}={shown(value)} was refused: it must be a positive number of seconds"
-        )
+        raise refused(value, what, "it must be a positive number of seconds")
     return found
 
 
 def flag(value: object, what: str) -> bool:
     """True or False; a text or a number is no truth value."""
     if not is_bool(value):
-        raise InputError(f"{what}={shown(value)} was refused: it must be True or False")
+        raise refused(value, what, "it must be True or False")
     return bool(value)
 
 
 def string(value: object, what: str) -> str:
     """A text that can be written in UTF-8."""
     if not isinstance(value, str):
-        raise InputError(f"{what}={shown(value)} was refused: it must be a text")
+        raise refused(value, what, "it must be a text")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise InputError(
-            f"{what}={shown(value)} was refused: it has characters that no file can hold"
-        ) from None
+        raise refused(value, what, "it has characters that no file can hold") from None
     return value
 
 
 def require(value: object, methods: tuple[str, ...], what: str, wanted: str) -> None:
     """Refuse an object without these methods, or a class in place of one of its objects."""
     if isinstance(value, type) or not all(callable(getattr(value, name, None)) for name in methods):
-        raise InputError(f"{what}={shown(value)} was refused: give {wanted}")
+        raise refused(value, what, f"give {wanted}")
 
 
 def require_executor(value: object) -> None:
     """Refuse what takes no work, such as the name or the class of an executor."""
-    require(
-        value, ("submit",), "executor", "a concurrent.futures.Executor, or something with `submit`"
-    )
+    wanted = "a concurrent.futures.Executor, or something with `submit`"
+    require(value, ("submit",), "executor", wanted)
 
 
 def require_function(value: object, what: str) -> None:
     """Refuse what cannot be called."""
     if not callable(value):
-        raise InputError(f"{what}={shown(value)} was refused: it must be a function")
+        raise refused(value, what, "it must be a function")
 
 
 def scalar(value: np.generic) -> Any:

@@ -52,11 +52,14 @@ def _existing(output: Path) -> InputError:
 def _is_of(output: Path, study: Path) -> bool:
     """Whether it is the file of a study or one beside it, however it is spelt or linked to."""
     target, own = _followed(output), _followed(study)
-    for side in SIDES:
-        part = Path(f"{own}{side}")
-        if target == part or (output.exists() and part.exists() and output.samefile(part)):
-            return True
-    return False
+    parts = [Path(f"{own}{side}") for side in SIDES]
+    is_same = (output.exists() and part.exists() and output.samefile(part) for part in parts)
+    return target in parts or any(is_same)
+
+
+def draft_of(path: Path) -> Path:
+    """Where to write a file before it gets its name, which may be as long as any."""
+    return path.with_name(f".bestk-{token_hex(8)}.new")
 
 
 def _followed(path: Path) -> Path:
@@ -72,23 +75,21 @@ def replacing(output: Path) -> Iterator[Path]:
     a link stays a link.
     """
     check_output(output)
-    if output.exists() and not output.is_file():
-        try:
-            yield output
-        except OSError as error:
-            raise refusal(output, error) from error
-        return
-    target = _followed(output)
-    draft = target.with_name(f".bestk-{token_hex(8)}.new")  # as short as any name may be long
     try:
-        yield draft
-        if target.exists():
-            shutil.copymode(target, draft)
-        os.replace(draft, target)
+        if output.exists() and not output.is_file():
+            yield output
+            return
+        target = _followed(output)
+        draft = draft_of(target)
+        try:
+            yield draft
+            if target.exists():
+                shutil.copymode(target, draft)
+            os.replace(draft, target)
+        finally:
+            draft.unlink(missing_ok=True)
     except OSError as error:
         raise refusal(output, error) from error
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def write_text(output: Path, text: str) -> None:

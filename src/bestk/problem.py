@@ -44,37 +44,29 @@ class Problem:
     def __post_init__(self) -> None:
         require_rewards(self.rewards)
         require_decision(self.decision)
-        self._tidy("delta", real(self.delta, "delta", ERROR))
-        self._tidy("epsilon", real(self.epsilon, "epsilon", SLACK))
-        self._tidy("maximize", flag(self.maximize, "maximize"))
+        tidy: dict[str, Any] = {  # NumPy's numbers and the like become Python's
+            "delta": real(self.delta, "delta", ERROR),
+            "epsilon": real(self.epsilon, "epsilon", SLACK),
+            "maximize": flag(self.maximize, "maximize"),
+        }
         for name in ("policy", "variant"):
             if getattr(self, name) is not None:
                 string(getattr(self, name), name)
         if not isinstance(self.params, Mapping):
             raise InputError(f"params={shown(self.params)} were refused: give a dictionary")
         if self.policy is None:
-            object.__setattr__(self, "policy", default_policy(self.decision))
+            tidy["policy"] = default_policy(self.decision)
+        for name, value in tidy.items():
+            object.__setattr__(self, name, value)
         self.configure(seed=0)
-
-    def _tidy(self, name: str, value: float) -> None:
-        """Keep NumPy's numbers and the like as Python's."""
-        object.__setattr__(self, name, value)
 
     def configure(self, seed: int, max_arms: int | None = None) -> Configured:
         """The policy ready to run, its coins drawn from `seed`; `max_arms`: see `configure`."""
         return configure(
-            self.policy or default_policy(self.decision),
-            self.variant,
-            self.params,
-            decision=self.decision,
-            delta=self.delta,
-            epsilon=self.epsilon,
-            rewards=self.rewards,
-            seed=seed,
-            maximize=self.maximize,
-            max_arms=max_arms,
-            items=self.items,
-        )
+            self.policy or default_policy(self.decision), self.variant, self.params,
+            decision=self.decision, delta=self.delta, epsilon=self.epsilon, rewards=self.rewards,
+            seed=seed, maximize=self.maximize, max_arms=max_arms, items=self.items,
+        )  # fmt: skip
 
     def stepper(self, seed: int = 0) -> Stepper:
         """The policy as ask, tell and answer, an observation at a time."""
@@ -100,17 +92,10 @@ class Problem:
     def from_dict(cls, data: Mapping[str, Any]) -> Problem:
         """Read what `to_dict` wrote."""
         try:
-            return cls(
-                decision_from_dict(data["decision"]),
-                rewards_from_dict(data["rewards"]),
-                data["delta"],
-                data["epsilon"],
-                data["policy"],
-                data["variant"],
-                data["params"],
-                data["maximize"],
-                data.get("items"),
-            )
+            decision, rewards = decision_from_dict(data["decision"]), data["rewards"]
+            rest = ("delta", "epsilon", "policy", "variant", "params", "maximize")
+            given = {name: data[name] for name in rest}
+            return cls(decision, rewards_from_dict(rewards), **given, items=data.get("items"))
         except (KeyError, TypeError) as error:
             raise InputError(f"not a problem specification: {error!r} is missing or odd") from error
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Protocol
 
 from bestk.arguments import as_float, is_bool, real, shown
 from bestk.errors import InputError, UnknownName
+from bestk.kernels.types import BERNOULLI, GAUSSIAN
 
 POSITIVE = "it must be a positive, finite number"
 
@@ -79,6 +80,14 @@ class _Family:
     """What all assumptions share."""
 
     name: ClassVar[str]
+    law: ClassVar[int | None] = None  # how simulations draw them, if a mean alone says it
+    has_range: ClassVar[bool] = True  # whether every reward can be checked
+    _shape: ClassVar[str]  # of rewards, in words
+
+    @property
+    def description(self) -> str:
+        """What is assumed of one reward, and whether that is checked."""
+        return f"Rewards {self._shape.format(self)} (checked, one by one)."
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready form; `rewards_from_dict` reads it back."""
@@ -115,6 +124,16 @@ class _Normal(_Family):
     """Rewards that may be any finite number, their scatter known in advance."""
 
     sigma: float
+    law: ClassVar[int | None] = GAUSSIAN
+    has_range: ClassVar[bool] = False
+
+    @property
+    def description(self) -> str:
+        """What is assumed of one reward, which nobody can check."""
+        return (
+            f"Rewards {self._shape} with standard deviation {self.sigma:g} around the arm's mean"
+            " (taken on trust: no data can show it)."
+        )
 
     def __post_init__(self) -> None:
         sigma = real(self.sigma, "sigma", POSITIVE)
@@ -150,6 +169,7 @@ class Gaussian(_Normal):
 
     sigma: float = 0.5  # the paper's experiments: variance 1/4 (Section 5)
     name: ClassVar[str] = "gaussian"
+    _shape: ClassVar[str] = "are normal"
 
 
 @dataclass(frozen=True)
@@ -163,6 +183,7 @@ class SubGaussian(_Normal):
 
     sigma: float = 0.5
     name: ClassVar[str] = "subgaussian"
+    _shape: ClassVar[str] = "scatter no wider than normal"
 
 
 @dataclass(frozen=True)
@@ -173,6 +194,8 @@ class Bernoulli(_Family):
     """
 
     name: ClassVar[str] = "bernoulli"
+    law: ClassVar[int | None] = BERNOULLI
+    _shape: ClassVar[str] = "are 0 or 1"
     low: ClassVar[float] = 0.0
     high: ClassVar[float] = 1.0
 
@@ -202,6 +225,7 @@ class Ratings(_Family):
 
     levels: tuple[float, ...]
     name: ClassVar[str] = "ratings"
+    _shape: ClassVar[str] = "are one of {0.listed}"
 
     def __post_init__(self) -> None:
         levels = tuple(self.levels) if isinstance(self.levels, Iterable) else (self.levels,)
@@ -235,7 +259,12 @@ class Ratings(_Family):
     @property
     def rule(self) -> str:
         """What a reward must be, in words."""
-        return f"the levels are {', '.join(f'{level:g}' for level in self.levels)}"
+        return f"the levels are {self.listed}"
+
+    @property
+    def listed(self) -> str:
+        """The levels, in words."""
+        return ", ".join(f"{level:g}" for level in self.levels)
 
     def allows(self, reward: float) -> bool:
         """Whether a reward may be so."""
@@ -258,6 +287,7 @@ class Bounded(_Family):
     low: float = 0.0
     high: float = 1.0
     name: ClassVar[str] = "bounded"
+    _shape: ClassVar[str] = "lie between {0.low:g} and {0.high:g}"
 
     def __post_init__(self) -> None:
         ends = [None if is_bool(end) else as_float(end) for end in (self.low, self.high)]

@@ -9,14 +9,14 @@ from __future__ import annotations
 import copy
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 
 from bestk.arguments import count, integer
 from bestk.errors import InputError
-from bestk.kernels.types import FloatArray
 from bestk.rewards import Bounded
 from bestk.study import Study
 
@@ -47,11 +47,15 @@ Params = dict[str, Any]
 
 
 def _score(
-    estimator: Any, params: Params, splitter: Any, scorer: Any, X: Any, y: Any, seed: int
+    estimator: Any, splitter: Any, scorer: Any, X: Any, y: Any, seed: int, params: Params, pull: int
 ) -> float:
-    """One pull: fit on a fresh random split, score on what it holds out."""
+    """One pull: fit on a fresh random split, score on what it holds out.
+
+    Its split is drawn from the seed of the search and the number of the pull alone.
+    """
     splitter = copy.copy(splitter)
-    splitter.n_splits, splitter.random_state = 1, seed
+    splitter.n_splits = 1
+    splitter.random_state = int(np.random.SeedSequence([seed, pull]).generate_state(1)[0])
     train, test = next(splitter.split(X, y))
     try:
         # values of parameters may be estimators themselves: every fit gets its own
@@ -64,21 +68,28 @@ def _score(
         raise
 
 
-def _split_seed(seed: int, index: int) -> int:
-    """The seed of a split, by the number of its pull alone."""
-    return int(np.random.SeedSequence([seed, index]).generate_state(1)[0])
+def _require_refit(search: BestKSearchCV, name: str) -> None:
+    if not search.refit:
+        raise AttributeError(f"{name} needs refit=True: nothing was fitted on all data")
 
 
-def _refitted_has(name: str) -> Callable[[BestKSearchCV], bool]:
-    """Whether the best estimator has a method; before the fit, whether `estimator` has it."""
+def _has(search: BestKSearchCV, name: str) -> bool:
+    """Whether the best estimator has something; before the fit, whether `estimator` has it."""
+    _require_refit(search, name)
+    getattr(getattr(search, "best_estimator_", search.estimator), name)
+    return True
 
-    def check(search: BestKSearchCV) -> bool:
-        if not search.refit:
-            raise AttributeError(f"{name} needs refit=True: nothing was fitted on all data")
-        getattr(getattr(search, "best_estimator_", search.estimator), name)
-        return True
 
-    return check
+def _of_best(name: str, says: str) -> Any:
+    """A method of the best estimator, for a search whose estimator has it."""
+
+    def method(self: BestKSearchCV, X: Any) -> Any:
+        _require_refit(self, name)
+        check_is_fitted(self)
+        return getattr(self.best_estimator_, name)(X)
+
+    method.__name__, method.__doc__ = name, says
+    return available_if(lambda search: _has(search, name))(method)
 
 
 class BestKSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc] # untyped bases
@@ -148,21 +159,11 @@ class BestKSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc] # 
         refit: bool = True,
         random_state: Any = None,
     ) -> None:
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.n_candidates = n_candidates
-        self.k = k
-        self.delta = delta
-        self.epsilon = epsilon
-        self.scoring = scoring
-        self.low = low
-        self.high = high
-        self.splitter = splitter
-        self.test_size = test_size
-        self.budget = budget
-        self.policy = policy
-        self.n_jobs = n_jobs
-        self.refit = refit
+        self.estimator, self.param_grid, self.n_candidates = estimator, param_grid, n_candidates
+        self.k, self.delta, self.epsilon = k, delta, epsilon
+        self.scoring, self.low, self.high = scoring, low, high
+        self.splitter, self.test_size, self.budget = splitter, test_size, budget
+        self.policy, self.n_jobs, self.refit = policy, n_jobs, refit
         self.random_state = random_state
 
     # --- fitting ----------------------------------------------------------------------------------
@@ -176,15 +177,10 @@ class BestKSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc] # 
         budget = self._budget(len(candidates))
         coins, splits = (int(seed) for seed in random.randint(2**31 - 1, size=2))
         study = Study(
-            type(self).__name__,
-            range(len(candidates)),
-            k=self.k,
-            delta=self.delta,
-            epsilon=self.epsilon,
-            rewards=Bounded(self.low, self.high),
-            policy=self.policy,
+            type(self).__name__, range(len(candidates)), k=self.k, delta=self.delta,
+            epsilon=self.epsilon, rewards=Bounded(self.low, self.high), policy=self.policy,
             seed=coins,
-        )
+        )  # fmt: skip
         scores = self._search(study, candidates, budget, X, y, splits)
         self.result_ = study.summary("budget")
         self._report(candidates, scores)
@@ -208,26 +204,18 @@ class BestKSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc] # 
         jobs = effective_n_jobs(self.n_jobs)
         if jobs > 1:
             study.require_order(f"n_jobs={self.n_jobs}")
-        splitter = self._splitter(y)
+        score = partial(_score, self.estimator, self._splitter(y), self.scorer_, X, y, seed)
         scores: list[list[float]] = [[] for _ in candidates]
         with Parallel(n_jobs=self.n_jobs) as parallel:
             while pulls := study.ask(jobs)[: budget - study.samples]:
                 arms = [cast("int", pull.arm) for pull in pulls]
                 found = parallel(
-                    delayed(_score)(
-                        self.estimator,
-                        candidates[arm],
-                        splitter,
-                        self.scorer_,
-                        X,
-                        y,
-                        _split_seed(seed, pull.index),
-                    )
+                    delayed(score)(candidates[arm], pull.index)
                     for arm, pull in zip(arms, pulls, strict=True)
                 )
-                for arm, score in zip(arms, found, strict=True):
-                    self._check_range(score, candidates[arm])
-                    scores[arm].append(score)
+                for arm, value in zip(arms, found, strict=True):
+                    self._check_range(value, candidates[arm])
+                    scores[arm].append(value)
                 study.tell_many(zip(pulls, found, strict=True))
         return scores
 
@@ -281,8 +269,8 @@ class BestKSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc] # 
             "std_test_score": np.array([np.std(own) for own in scores]),
             "rank_test_score": 1 + np.array([int(np.sum(means > mean)) for mean in means]),
             "n_pulls": np.array([arm.pulls for arm in result.arms]),
-            "low": _ends([arm.low for arm in result.arms], -np.inf),
-            "high": _ends([arm.high for arm in result.arms], np.inf),
+            "low": np.array([-np.inf if arm.low is None else arm.low for arm in result.arms]),
+            "high": np.array([np.inf if arm.high is None else arm.high for arm in result.arms]),
             "status": np.array([arm.status for arm in result.arms]),
         }
         top: list[Any] = list(result.top)
@@ -303,73 +291,40 @@ class BestKSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc] # 
 
     def score(self, X: Any, y: Any = None) -> float:
         """The score of the best estimator on other data."""
-        self._check_refitted("score")
+        _require_refit(self, "score")
+        check_is_fitted(self)
         return float(self.scorer_(self.best_estimator_, *((X,) if y is None else (X, y))))
 
-    @available_if(_refitted_has("predict"))  # type: ignore[untyped-decorator]
-    def predict(self, X: Any) -> Any:
-        """Predictions of the best estimator."""
-        return self._best("predict", X)
-
-    @available_if(_refitted_has("predict_proba"))  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Any:
-        """Class probabilities by the best estimator."""
-        return self._best("predict_proba", X)
-
-    @available_if(_refitted_has("predict_log_proba"))  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of class probabilities by the best estimator."""
-        return self._best("predict_log_proba", X)
-
-    @available_if(_refitted_has("decision_function"))  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> Any:
-        """The decision function of the best estimator."""
-        return self._best("decision_function", X)
-
-    @available_if(_refitted_has("score_samples"))  # type: ignore[untyped-decorator]
-    def score_samples(self, X: Any) -> Any:
-        """A score of every sample by the best estimator."""
-        return self._best("score_samples", X)
-
-    @available_if(_refitted_has("transform"))  # type: ignore[untyped-decorator]
-    def transform(self, X: Any) -> Any:
-        """`X` transformed by the best estimator."""
-        return self._best("transform", X)
-
-    @available_if(_refitted_has("inverse_transform"))  # type: ignore[untyped-decorator]
-    def inverse_transform(self, X: Any) -> Any:
-        """`X` transformed back by the best estimator."""
-        return self._best("inverse_transform", X)
-
-    def _best(self, method: str, X: Any) -> Any:
-        self._check_refitted(method)
-        return getattr(self.best_estimator_, method)(X)
-
-    def _check_refitted(self, method: str) -> None:
-        if not self.refit:
-            raise AttributeError(f"{method} needs refit=True: nothing was fitted on all data")
-        check_is_fitted(self)
+    predict = _of_best("predict", "Predictions of the best estimator.")
+    predict_proba = _of_best("predict_proba", "Class probabilities by the best estimator.")
+    predict_log_proba = _of_best(
+        "predict_log_proba", "Logarithms of class probabilities by the best estimator."
+    )
+    decision_function = _of_best(
+        "decision_function", "The decision function of the best estimator."
+    )
+    score_samples = _of_best("score_samples", "A score of every sample by the best estimator.")
+    transform = _of_best("transform", "`X` transformed by the best estimator.")
+    inverse_transform = _of_best("inverse_transform", "`X` transformed back by the best estimator.")
 
     @property
     def classes_(self) -> Any:
         """Labels of the classes, of a refitted classifier."""
-        _refitted_has("classes_")(self)
+        _has(self, "classes_")
         return self.best_estimator_.classes_
 
     @property
     def n_features_in_(self) -> int:
         """Number of features seen by the refitted estimator."""
-        _refitted_has("n_features_in_")(self)
+        _has(self, "n_features_in_")
         count: int = self.best_estimator_.n_features_in_
         return count
 
     def __sklearn_tags__(self) -> Any:
         tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
-        tags.estimator_type = own.estimator_type
-        tags.classifier_tags = copy.deepcopy(own.classifier_tags)
-        tags.regressor_tags = copy.deepcopy(own.regressor_tags)
-        tags.target_tags = copy.deepcopy(own.target_tags)
-        tags.input_tags = copy.deepcopy(own.input_tags)
+        kinds = ("classifier_tags", "regressor_tags", "target_tags", "input_tags")
+        for name in ("estimator_type", *kinds):
+            setattr(tags, name, copy.deepcopy(getattr(own, name)))
         return tags
 
 
@@ -383,7 +338,3 @@ def _columns(candidates: Sequence[Params]) -> dict[str, np.ma.MaskedArray[Any, A
                 column[i] = params[name]
         columns[f"param_{name}"] = column
     return columns
-
-
-def _ends(values: Sequence[float | None], missing: float) -> FloatArray:
-    return np.array([missing if value is None else value for value in values])

@@ -1,6 +1,5 @@
-"""The command line through its real entry point."""
+"""The command line: help, `policies`, `simulate`."""
 
-import csv
 import json
 import os
 import re
@@ -9,11 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from bestk import __version__
 from bestk.cli.plan import plan
 from bestk.cli.simulate import simulate
-from helpers.command import bestk, good, interrupt, start
+from bestk.compiled.programs import PLAY, Axes, Program
+from bestk.kernels.types import EVIDENCE, NORMAL, PAIR
+from helpers.command import bestk, good, interrupt, process, start
 
 SMALL = ["simulate", "--instance", "1-sparse", "--arms", "10", "--k", "2", "--runs", "5"]
+
+
+def test_the_command_is_on_the_path():
+    """In a process of its own; most tests of commands spare its start."""
+    done = process("--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"bestk {__version__}\n", "")
 
 
 def test_help_names_every_command():
@@ -23,6 +31,7 @@ def test_help_names_every_command():
         assert "--help" in good(command, "--help")
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("command", [simulate, plan])
 def test_the_example_of_the_help_text_runs(command):
     (example,) = re.findall(r"Example: bestk (.*)", command.__doc__)
@@ -128,7 +137,9 @@ def test_tied_means_are_refused_without_a_cap_and_warned_of_with_one():
     assert json.loads(done.stdout)["unfinished"] == 2
 
 
+@pytest.mark.compiled
 def test_an_interrupt_stops_the_kernels_and_exits_with_130():
+    Program(PLAY, Axes(PAIR, EVIDENCE, hybrid=True, kind=NORMAL)).compile()
     forever = ["--means", "1,0.9999999", "--k", "1", "--max-samples", str(10**15)]
     with start("simulate", *forever) as process:
         # starting takes a few seconds of processor time: after six the kernels are at work
@@ -137,97 +148,6 @@ def test_an_interrupt_stops_the_kernels_and_exits_with_130():
             assert process.poll() is None, process.communicate()
             time.sleep(0.05)
         assert "interrupted" in interrupt(process)
-
-
-QUICK = ["reproduce", "--quick", "--panels", "fig1b,fig2f", "--runs", "2"]
-
-
-@pytest.fixture(scope="module")
-def reproduced(tmp_path_factory):
-    out = tmp_path_factory.mktemp("reproduction") / "new" / "folder"
-    good(*QUICK, "--out", str(out))
-    return out
-
-
-def test_reproduce_writes_everything_the_contract_names(reproduced):
-    names = {path.name for path in reproduced.iterdir()}
-    figures = {f"figure{n}.{kind}" for n in (1, 2) for kind in ("png", "svg")}
-    assert names == {"results.csv", "claims.json", "report.html"} | figures
-    with open(reproduced / "results.csv", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert ",".join(rows[0]) == (
-        "panel,instance,alpha,arms,k,policy,variant,mean,sem,runs,wrong,unfinished,seed"
-    )
-    assert len(rows) == 5 * 6 + 5 * 7  # five N; six policies, and lil-ucb in Figure 2
-    assert {row["panel"] for row in rows} == {"fig1b", "fig2f"}
-    for claim in json.loads((reproduced / "claims.json").read_text()):
-        assert list(claim) == ["id", "claim", "statistic", "ci", "holds", "detail"]
-        assert claim["ci"][0] <= claim["statistic"] <= claim["ci"][1]
-        assert isinstance(claim["holds"], bool)
-    page = (reproduced / "report.html").read_text()
-    assert page.count("data:image/png") == 2
-    assert "http" not in page.replace("http-equiv", "")  # needs nothing from the network
-
-
-def test_an_interrupted_reproduction_resumes_where_it_stopped(reproduced):
-    path = reproduced / "results.csv"
-    whole = path.read_text()
-    path.write_text("".join(whole.splitlines(keepends=True)[:20]))  # as if killed after 19 rows
-    good(*QUICK, "--out", str(reproduced))
-    assert path.read_text() == whole
-
-
-def test_a_half_written_row_is_refused_and_nothing_is_lost(reproduced):
-    path = reproduced / "results.csv"
-    whole = path.read_text()
-    try:
-        for cut in (whole[:-30], whole[:-1], whole.replace("fig1b,1-sparse", "fig1b", 1)):
-            path.write_text(cut)
-            done = bestk(*QUICK, "--out", str(reproduced))
-            assert done.returncode == 2
-            assert "half-written or damaged" in done.stderr
-            assert path.read_text() == cut
-    finally:
-        path.write_text(whole)
-
-
-def test_results_of_other_settings_are_not_mixed_in(reproduced):
-    done = bestk(*QUICK[:-1], "3", "--out", str(reproduced))
-    assert done.returncode == 2
-    assert "choose another --out" in done.stderr
-
-
-def test_a_file_that_is_something_else_is_left_alone(tmp_path):
-    (tmp_path / "results.csv").write_text("my,own,data\n1,2,3\n")
-    done = bestk(*QUICK, "--out", str(tmp_path))
-    assert done.returncode == 2
-    assert (tmp_path / "results.csv").read_text() == "my,own,data\n1,2,3\n"
-
-
-def test_an_output_folder_that_cannot_be_made_is_refused(tmp_path):
-    (tmp_path / "file").touch()
-    done = bestk(*QUICK, "--out", str(tmp_path / "file" / "out"))
-    assert done.returncode == 2
-    assert "cannot make the folder" in done.stderr
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_read_only_folder_is_refused(tmp_path):
-    tmp_path.chmod(0o500)
-    done = bestk(*QUICK, "--out", str(tmp_path))
-    assert done.returncode == 2
-    assert "cannot write" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [(["--panels", "fig1z"], "unknown panel"), (["--runs", "1"], "at least 2")],
-)
-def test_reproduce_refuses_what_it_cannot_do(tmp_path, args, message):
-    done = bestk("reproduce", "--out", str(tmp_path / "out"), *args)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert not (tmp_path / "out").exists()
 
 
 GRAPH = {
@@ -296,19 +216,6 @@ def test_bad_structures_are_refused(args, message):
     assert "Traceback" not in done.stderr
 
 
-def test_the_combinatorial_panel_is_drawn(tmp_path):
-    good("reproduce", "--quick", "--panels", "cpe", "--runs", "2", "--out", str(tmp_path))
-    names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"results.csv", "claims.json", "report.html", "cpe.png", "cpe.svg"}
-    with open(tmp_path / "results.csv", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == 3 * 3 * 4  # structures, gaps, policies
-    assert {row["k"] for row in rows} == {""}
-    before = (tmp_path / "results.csv").read_text()
-    good("reproduce", "--quick", "--panels", "cpe", "--runs", "2", "--out", str(tmp_path))
-    assert (tmp_path / "results.csv").read_text() == before
-
-
 def test_extreme_settings_still_print_json():
     small = ["simulate", "--instance", "1-sparse", "--arms", "10", "--k", "2", "--runs", "2"]
     data = json.loads(good(*small, "--delta", "1e-200", "--json"))
@@ -322,22 +229,3 @@ def test_a_means_file_from_a_windows_editor_is_read(tmp_path):
     path = tmp_path / "means.txt"
     path.write_bytes(b"\xef\xbb\xbf0.5\r\n0.1\r\n")
     assert json.loads(good("simulate", "--means", str(path), "--k", "1", "--json"))["arms"] == 2
-
-
-def test_output_files_that_cannot_be_written_are_bad_input(tmp_path):
-    (tmp_path / "claims.json").mkdir()
-    done = bestk("reproduce", "--quick", "--panels", "fig1a", "--runs", "2", "--out", str(tmp_path))
-    assert done.returncode == 2
-    assert "claims.json was refused: it is a folder" in done.stderr
-
-
-def test_an_interrupted_reproduction_says_how_to_go_on(tmp_path):
-    results = tmp_path / "results.csv"
-    with start("reproduce", "--panels", "fig2e", "--out", str(tmp_path)) as process:
-        while not results.exists() or len(results.read_text().splitlines()) < 3:
-            assert process.poll() is None, process.communicate()
-            time.sleep(0.05)
-        assert "run it again to resume" in interrupt(process)
-    whole = results.read_text()
-    assert whole.endswith("\n")
-    assert len(whole.splitlines()) >= 3

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from bestk.cli.export import iso
+from bestk.cli.studies import iso
 from bestk.decisions.labels import freeze
-from bestk.report.cells import read_label_cell
 from bestk.report.terminal import study as study_tables
 from bestk.storage import Event, SQLiteStorage
 from bestk.storage import events as ev
 from bestk.study import Study
 from helpers import damage
+from helpers.cells import read_label_cell
 from helpers.command import BESTK, bestk, call, good
 
 ODD = [

@@ -1,4 +1,4 @@
-"""`bestk plan` through its real entry point."""
+"""`bestk plan`."""
 
 import json
 import os
@@ -9,7 +9,10 @@ import pytest
 import bestk as library
 from helpers.command import bestk, good
 
-SMALL = ["plan", "--means", "0.3,0.9,0.6,0,0.7", "--k", "2", "--delta", "0.1", "--runs", "10"]
+SMALL = [
+    "plan", "--means", "0.3,0.9,0.6,0,0.7", "--k", "2", "--delta", "0.1", "--runs", "10",
+    "--sigma", "0.1",
+]  # fmt: skip
 ONE = [*SMALL, "--policy", "e-lucb"]
 
 
@@ -33,6 +36,7 @@ def test_json_is_the_plan_of_the_library():
         k=2,
         delta=0.1,
         runs=10,
+        rewards=library.Gaussian(0.1),
         policies=["e-lucb", "lil-rand-lucb:heuristic"],
     )
     assert data == same.to_dict()
@@ -82,9 +86,9 @@ def test_replayed_data_and_costs_can_be_planned_too(tmp_path):
 
 
 def test_runs_that_were_cut_off_are_said_to_cost_more():
-    text = good(*ONE, "--max-samples", "20")
-    assert "10 of 10 runs of e-lucb were cut off at 20 samples" in text
-    assert "20+" in text
+    text = good(*ONE, "--max-samples", "8")
+    assert "10 of 10 runs of e-lucb were cut off at 8 samples" in text
+    assert "8+" in text
 
 
 def test_tied_means_are_warned_of_once():

@@ -7,9 +7,8 @@ import threading
 
 import pytest
 
-from bestk.commands.output import NoReward, json_number, last_number
 from bestk.commands.process import kill_running, run_command
-from bestk.commands.pull import CommandPull
+from bestk.commands.pull import CommandPull, NoReward, json_number, last_number
 from bestk.commands.template import Template
 from bestk.errors import ArmFailedError, InputError
 from bestk.study import identify

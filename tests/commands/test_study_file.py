@@ -2,15 +2,16 @@
 
 import re
 import tomllib
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 import bestk
-from bestk.cli.init import EXAMPLE
 from bestk.commands.study_file import KEYS, read_study_file
 from bestk.errors import InputError
 
+EXAMPLE = files("bestk.cli").joinpath("study.toml").read_text(encoding="utf-8")
 DOCS = Path(__file__).parents[2] / "docs" / "study-file.md"
 SMALL = """
 [study]

@@ -107,7 +107,7 @@ class Draw:
             settings["arms"] = self.one([3, 5], LIMITED)
         return bestk.simulate(
             means, k=self.one([1, 2, "N/2"]), runs=self.one(SMALL, LIMITED),
-            max_samples=self.one([1, 100, 2000], LIMITED), **settings,
+            max_samples=self.one([1, 30, 300], LIMITED), **settings,
         )  # fmt: skip
 
     def plan(self):

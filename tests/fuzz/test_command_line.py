@@ -38,7 +38,7 @@ OUTPUTS = [
 ]  # fmt: skip
 POLICIES = ["e-lucb", "lil-rand-lucb", "lucb", "uniform", "e-lucb:heuristic", "lucb++:heuristic"]
 NUMBERS = ["1", "2", "0.5", "0.05", "1e-9", "1e10", "1e308"]
-LIMITS = {"--runs": ["1", "2", "3"], "--max-samples": ["1", "100", "2000"]}  # or it takes long
+LIMITS = {"--runs": ["1", "2", "3"], "--max-samples": ["1", "30", "300"]}  # or it takes long
 SIMULATED = {
     "--k": ["1", "2", "N/2", "3"], "--instance": ["1-sparse", "exponential", "means", "replay"],
     "--arms": ["2", "4", "9"], "--alpha": ["0.3", "0.6"], "--array": ["counts", "x"],

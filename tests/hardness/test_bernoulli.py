@@ -14,7 +14,7 @@ from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import expit, rel_entr
 
 from bestk.errors import InputError
-from bestk.hardness import Difficulty, bernoulli, difficulty, kl_of_error, t_star
+from bestk.hardness import Difficulty, bernoulli, difficulty, kl_of_error, staircase, t_star
 from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings, SubGaussian
 
 COIN = Bernoulli()
@@ -263,7 +263,7 @@ def test_the_certificates_hold_whatever_the_walk_did(seed, size, monkeypatch):
     rng = np.random.default_rng(seed)
     means = np.sort(rng.random(12))[::-1]
     truth = bernoulli.solve(means[:5], means[5:])
-    walk = bernoulli._walk
+    walk = staircase._walk
 
     def stumble(case, i, j, start):
         path, excess = walk(case, i, j, start)
@@ -272,7 +272,7 @@ def test_the_certificates_hold_whatever_the_walk_did(seed, size, monkeypatch):
         inside = [(i, j, min(x, 0.999 * case.gap), *others) for i, j, x, *others in wrong]
         return inside, excess if size < 1.0 else bool(rng.random() < 0.5)
 
-    monkeypatch.setattr(bernoulli, "_walk", stumble)
+    monkeypatch.setattr(staircase, "_walk", stumble)
     found = bernoulli.solve(means[:5], means[5:])
     assert found.low <= truth.high * (1.0 + 1e-12)
     assert found.high >= truth.low * (1.0 - 1e-12)
@@ -287,13 +287,13 @@ def test_the_certificates_hold_whatever_the_walk_did(seed, size, monkeypatch):
 def test_the_envelope_is_the_smallest_everywhere(seed):
     rng = np.random.default_rng(seed)
     top, rest = 0.4 + 0.6 * rng.random(50), 0.4 - 0.4 * rng.random(50)
-    sides = bernoulli._side(top, top.min(), 1), bernoulli._side(rest, rest.max(), 0)
     gap = top.min() - rest.max()
-    case = bernoulli.Case(*sides, rest.max(), 1.0 - top.min(), gap)
-    for side, d in zip(sides, (case.to_top, case.to_rest), strict=True):
-        means, far = np.array(side.mean), np.array(side.far)
+    case = bernoulli.make(top, rest)
+    sides = (top, case.top, case.to_top), (rest, case.rest, case.to_rest)
+    for drawn, side, d in sides:
+        means, far = np.sort(drawn)[::-1], np.array(side.far)
         y = (means - 0.4) ** 2 * np.exp(0.01 * rng.standard_normal(50))
-        kept, cut = bernoulli._envelope(d, far, y, gap)
+        kept, cut = staircase._envelope(d, far, y, gap)
         assert len(kept) == len(cut) + 1 > 1
         at = np.concatenate((rng.uniform(-12.0, 12.0, 500), cut))
         all_of_them = kl(means[:, None], rest.max() + gap * expit(at)) / y[:, None]

@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 
 from bestk.bounds.lil import c_eps, lil_radius
 from bestk.errors import InputError
-from bestk.hardness import Difficulty, difficulty, gaussian, kl_of_error, t_star
+from bestk.hardness import Difficulty, difficulty, gaussian, kl_of_error, staircase, t_star
 from bestk.kernels import bounds
 
 
@@ -140,21 +140,20 @@ def test_t_star_is_certified_when_one_arm_weighs_less_than_the_rounding_of_the_o
     assert_certified(difficulty([0.5, -0.5, side * far], 2 if side > 0 else 1))
 
 
-def test_the_certificate_looks_at_every_pair_whatever_the_block(monkeypatch):
+def test_the_certificate_looks_at_every_pair():
     rng = np.random.default_rng(5)
-    far_top, far_rest, y_top, y_rest = rng.random(7), rng.random(5), rng.random(7), rng.random(5)
-    for block in (1, 10, 1000):
-        monkeypatch.setattr(gaussian, "BLOCK", block)
-        for i, j in itertools.product(range(7), range(5)):
-            spike_top, spike_rest = y_top.copy(), y_rest.copy()
-            spike_top[i] += 9.0
-            spike_rest[j] += 9.0
-            assert gaussian._worst_pair(far_top, far_rest, spike_top, spike_rest) == pytest.approx(
-                max(
-                    (spike_top[a] + spike_rest[b]) / (1.0 + far_top[a] + far_rest[b]) ** 2
-                    for a, b in itertools.product(range(7), range(5))
-                )
+    case = gaussian.make(rng.random(7), rng.random(5))
+    far_top, far_rest, y_top, y_rest = case.top.far, case.rest.far, rng.random(7), rng.random(5)
+    for i, j in itertools.product(range(7), range(5)):
+        spike_top, spike_rest = y_top.copy(), y_rest.copy()
+        spike_top[i] += 9.0
+        spike_rest[j] += 9.0
+        assert staircase._scale(case, spike_top, spike_rest) == pytest.approx(
+            max(
+                (spike_top[a] + spike_rest[b]) / (1.0 + far_top[a] + far_rest[b]) ** 2
+                for a, b in itertools.product(range(7), range(5))
             )
+        )
 
 
 def test_a_mean_out_of_reach_costs_nothing():

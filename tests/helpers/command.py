@@ -15,12 +15,21 @@ COMMANDS = get_command(app)  # as `app` makes it for every call
 BESTK = str(Path(sys.executable).with_name("bestk"))
 
 
-def bestk(*args, **more):
-    return subprocess.run([BESTK, *args], capture_output=True, text=True, check=False, **more)
+ALONE = ("run", "race")  # commands that heed signals and end what they have started
+
+
+def process(*args, **settings):
+    """The command in a process of its own, as users run it."""
+    return subprocess.run([BESTK, *args], capture_output=True, text=True, check=False, **settings)
+
+
+def bestk(*args, **settings):
+    """The command, in this process if it may be: starting another takes a second."""
+    return process(*args, **settings) if settings or args[0] in ALONE else call(*args)
 
 
 def call(*args):
-    """The command in this process, which spares the start of another."""
+    """The command in this process."""
     out, err, code = io.StringIO(newline=""), io.StringIO(), 0
     with redirect_stdout(out), redirect_stderr(err):
         try:

@@ -3,7 +3,7 @@
 from contextlib import contextmanager
 from functools import cache
 
-from bestk.compiled import live, programs
+from bestk.compiled import live, programs, rent
 from bestk.compiled.modes import VARIABLE
 from bestk.kernels import evidence
 
@@ -14,6 +14,17 @@ def kernels(monkeypatch, mode):
     with monkeypatch.context() as patch:
         patch.setenv(VARIABLE, mode)
         patch.setattr(live, "_known", {})
+        yield
+
+
+@contextmanager
+def what_is_ready(monkeypatch):
+    """Programs on disk are used as soon as they pay, others never compiled."""
+    patience = 1e6  # seconds
+    with monkeypatch.context() as patch:
+        patch.setenv(VARIABLE, "auto")
+        patch.setattr(rent, "RENT", patience)
+        patch.setattr(live, "COMPILING", patience)
         yield
 
 

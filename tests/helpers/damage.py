@@ -45,6 +45,11 @@ def write(path, pulls=1500):
     return path
 
 
+def told(storage, name="s"):
+    """The pulls that a storage has rewards of."""
+    return [event.key for event in storage.read(name) if event.kind == ev.TOLD]
+
+
 KILLED = """
 import json, os, signal, sys
 from bestk.storage import Event, SQLiteStorage

@@ -1,47 +1,64 @@
-"""Compile what several test files use, before they run on several cores.
+"""The programs that tests run, compiled before they are spread over several cores.
 
-Each of the others is compiled by the one file that wants it. Two processes share the work, the
-largest programs first.
+Kernels are compiled for many combinations of policy, class and rewards; tests keep to these. Two
+processes share the work, what takes longest first.
 """
 
 import sys
 from concurrent.futures import ProcessPoolExecutor
 
-from bestk.compiled.programs import LIVE, PLAY, Axes, Program
+from bestk.compiled.programs import AROUND, LIVE, PLAY, Axes, Program
 from bestk.kernels.types import (
     ALL_SAMPLES,
     BETA,
     BETTING,
     CLUCB,
+    CPE,
+    DAG,
     EVIDENCE,
     EXCHANGE,
+    EXPLICIT,
     FOREST,
     LIL,
     LIL_UCB,
     LUCB_ROUNDS,
+    NO_ORACLE,
     NORMAL,
     PAIR,
     PARTITION,
+    ROADS,
     UGAPE,
 )
 
-E_LUCB = [Axes(PAIR, EVIDENCE, hybrid=True, kind=kind) for kind in (BETTING, BETA, NORMAL)]
-PAPER = [
-    Axes(CLUCB, LIL),
-    Axes(CLUCB, ALL_SAMPLES),
-    Axes(UGAPE, ALL_SAMPLES),
-    Axes(PAIR, LUCB_ROUNDS),
-    Axes(PAIR, LIL),
-    Axes(LIL_UCB, LIL),
-]
-E_CLUCB = [
-    Axes(EXCHANGE, EVIDENCE, structure, hybrid=True, kind=NORMAL)
-    for structure in (PARTITION, FOREST)
-]
+
+def e_lucb(kind):
+    return Axes(PAIR, EVIDENCE, hybrid=True, kind=kind)
+
+
+def e_clucb(structure):
+    return Axes(EXCHANGE, EVIDENCE, structure, hybrid=True, kind=NORMAL)
+
+
 PROGRAMS = [
-    *(Program(LIVE, axes) for axes in E_LUCB + E_CLUCB),
-    *(Program(PLAY, axes) for axes in E_LUCB),
-    *(Program(kind, axes) for kind in (LIVE, PLAY) for axes in PAPER),
+    Program(LIVE, e_clucb(FOREST)),
+    Program(LIVE, e_lucb(BETTING)),
+    *(Program(PLAY, e_clucb(structure)) for structure in (FOREST, PARTITION)),
+    *(Program(PLAY, e_lucb(kind)) for kind in (NORMAL, BETA)),
+    *(
+        Program(kind, axes)
+        for kind in (LIVE, PLAY)
+        for axes in (Axes(UGAPE, ALL_SAMPLES), Axes(PAIR, LUCB_ROUNDS), Axes(CLUCB, LIL))
+    ),
+    Program(PLAY, Axes(CLUCB, ALL_SAMPLES)),
+    Program(PLAY, Axes(PAIR, LIL)),
+    *(
+        Program(PLAY, Axes(CPE, LIL, structure))
+        for structure in (PARTITION, FOREST, DAG, ROADS, EXPLICIT)
+    ),
+    Program(PLAY, Axes(CPE, ALL_SAMPLES, PARTITION)),
+    Program(LIVE, Axes(CPE, ALL_SAMPLES, ROADS)),
+    Program(AROUND, Axes(CPE, LIL, NO_ORACLE)),
+    *(Program(kind, Axes(LIL_UCB, LIL)) for kind in (LIVE, PLAY)),
 ]
 
 

@@ -122,6 +122,7 @@ def test_claims_of_panels_that_were_not_run_are_left_out():
     ]  # fmt: skip
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("test", further_claims.FURTHER, ids=lambda test: test.__name__)
 def test_claims_with_runs_of_their_own_have_a_number_inside_their_interval(test):
     claim = test(further_claims.Lab(runs=4, jobs=2))

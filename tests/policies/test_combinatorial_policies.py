@@ -42,7 +42,7 @@ def test_every_class_is_solved_in_both_directions(kind, policy, variant, maximiz
     instance = structured(decision, means_of(decision), maximize=maximize)
     if instance.tied:
         pytest.skip("this direction has two best sets")
-    result = bestk.simulate(instance, policy, variant, runs=5, delta=0.1)
+    result = bestk.simulate(instance, policy, variant, runs=2, delta=0.1)
     assert (result.wrong, result.unfinished) == (0, 0)
     data = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert (data["decision"], data["k"]) == (decision.kind, None)
@@ -58,6 +58,7 @@ def test_a_graph_with_cycles_is_minimised_and_never_maximised():
         bestk.simulate(costs, decision=roads)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("policy", ["lil-rand-lucb", "lucb", "lil-clucb", "ugape", "uniform"])
 def test_best_k_minimises_too(policy):
     means = [0.9, 0.1, 0.5, 0.2, 0.8]
@@ -80,6 +81,7 @@ def test_jobs_and_seeds_mean_the_same_for_python_oracles():
     assert not capped.right.any()
 
 
+@pytest.mark.compiled
 def test_slack_on_the_total_saves_samples_and_keeps_its_promise():
     tree = generate("grid:3x3", "spanning-tree", 0.4, True)
     exact, slack = (

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bestk.report.cells import label_cell, read_label_cell, read_text_cell, text_cell
+from bestk.report.cells import label_cell, text_cell
+from helpers.cells import read_label_cell, read_text_cell
 
 ODD = [
     "=1+1", "+1", "-1", "@x", "＝1", "\t=1", "\r=1", "\n=1", "'", "''=1", "1", "1.5", "true",

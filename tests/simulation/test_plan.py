@@ -13,7 +13,8 @@ from bestk.report.figures import plan as plan_figure
 from bestk.simulation import planning, replay
 
 MEANS = [0.3, 0.9, 0.6, 0.0, 0.7]  # of the best 2, arms 4 and 2 are at the boundary
-SMALL = {"k": 2, "delta": 0.1, "runs": 20, "policies": ["e-lucb"]}
+QUIET = bestk.Gaussian(0.25)  # few samples: interpreted kernels do
+SMALL = {"k": 2, "delta": 0.1, "runs": 20, "policies": ["e-lucb"], "rewards": QUIET}
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +25,9 @@ def swept():
 
 
 def test_costs_are_those_that_simulate_finds(swept):
-    heuristic = bestk.simulate(MEANS, "lil-rand-lucb", "heuristic", k=2, delta=0.1, runs=20)
+    heuristic = bestk.simulate(
+        MEANS, "lil-rand-lucb", "heuristic", k=2, delta=0.1, rewards=QUIET, runs=20
+    )
     assert swept.results[1].samples.tolist() == heuristic.samples.tolist()
     low, median, high = planning.spread(heuristic)
     assert (low, high) == (
@@ -36,7 +39,7 @@ def test_costs_are_those_that_simulate_finds(swept):
 
 def test_shares_are_the_counts_of_the_same_runs(swept):
     # the reference: the same runs an observation at a time, from the world's own draws
-    problem = bestk.Problem(bestk.TopK(5, 2), delta=0.1)
+    problem = bestk.Problem(bestk.TopK(5, 2), QUIET, delta=0.1)
     spec, world = problem.configure(1).spec, swept.instance.world(problem.rewards)
     counts = np.zeros(5)
     for run in range(20):
@@ -79,7 +82,7 @@ def test_slack_makes_it_cheaper(swept):
 
 
 def test_the_lower_bound_is_that_of_the_difficulty(swept):
-    hard = bestk.difficulty(MEANS, 2, delta=0.1)
+    hard = bestk.difficulty(MEANS, 2, delta=0.1, rewards=QUIET)
     assert swept.lower_bound == pytest.approx(hard.lower_bound)
     assert swept.t_star == pytest.approx(hard.t_star)
     ratio = swept.cost.policies()[0]["ratio_to_lower_bound"]

@@ -101,7 +101,9 @@ def test_gaussian_draws_have_the_mean_of_the_row_and_the_pooled_deviation():
         assert stats.kstest(found, "norm", (mean, sigma)).pvalue > 1e-6
 
 
-@pytest.mark.parametrize("policy", ["e-lucb", "lil-rand-lucb"])
+@pytest.mark.parametrize(
+    "policy", ["e-lucb", pytest.param("lil-rand-lucb", marks=pytest.mark.compiled)]
+)
 def test_the_same_seed_gives_the_same_numbers_on_any_number_of_jobs(policy):
     instance = replay(COUNTS, k=2)
     settings = {"rewards": Ratings((0.0, 0.5, 1.0)), "runs": 12, "delta": 0.1}
@@ -309,7 +311,7 @@ def test_captions_are_counts_of_three_levels():
 @needs_data
 def test_a_caption_contest_is_won_with_slack_and_bets_need_fewer_samples_than_sigma():
     instance = read_replay(DATA / "captions.npz", "c559", k=5)
-    settings = {"epsilon": 0.1, "delta": 0.05, "runs": 2}
+    settings = {"epsilon": 0.2, "delta": 0.05, "runs": 1}
     bets = simulate(instance, rewards=Ratings((0.0, 0.5, 1.0)), **settings)
     normal = simulate(instance, rewards=SubGaussian(0.5), **settings)
     assert bets.wrong == bets.unfinished == normal.wrong == 0

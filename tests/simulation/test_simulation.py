@@ -12,6 +12,8 @@ import bestk
 from bestk.errors import InputError, TiedMeansWarning
 from bestk.policies import CATALOGUE
 
+pytestmark = pytest.mark.compiled  # threads share the work of compiled kernels only
+
 ANY = [
     (name, variant) for name, policy in CATALOGUE.items() for variant in policy.variants or (None,)
 ]

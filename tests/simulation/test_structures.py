@@ -93,9 +93,9 @@ def test_a_csv_path_needs_one_beginning_and_one_end(save):
     two = save("u,v,mean\na,c,1\nb,c,1\nc,d,1\n", "two.csv")
     with pytest.raises(InputError, match=r"two\.csv.*source.*no edge enters; there are 2.*a.*b"):
         read_graph(two, "path")
-    circle = save("u,v,mean\na,b,1\nb,c,1\nc,b,1\n", "circle.csv")
-    with pytest.raises(InputError, match=r"circle\.csv.*target.*no edge leaves; there is none"):
-        read_graph(circle, "path")
+    cycle = save("u,v,mean\na,b,1\nb,c,1\nc,b,1\n", "cycle.csv")
+    with pytest.raises(InputError, match=r"cycle\.csv.*target.*no edge leaves; there is none"):
+        read_graph(cycle, "path")
 
 
 def test_a_partition_file_gives_groups_with_capacities(save):

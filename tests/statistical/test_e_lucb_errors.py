@@ -9,6 +9,8 @@ from scipy import stats
 
 import bestk
 
+pytestmark = pytest.mark.compiled
+
 TAIL = 1e-6
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -28,18 +28,11 @@ Dask = Annotated[
 ]
 
 
-class Workers(NamedTuple):
-    """Who does the work, and how many pieces of it at a time."""
-
-    jobs: int | None
-    executor: Executor | None = None
-
-
 @contextmanager
-def workers(address: str | None, jobs: int | None) -> Iterator[Workers]:
-    """The threads of a cluster while the block lasts; without an address, those asked for."""
+def workers(address: str | None, jobs: int | None) -> Iterator[tuple[int | None, Executor | None]]:
+    """How many threads do the work, and whose: a cluster's, or without an address those here."""
     if address is None:
-        yield Workers(jobs)
+        yield jobs, None
         return
     if jobs is not None:
         raise InputError("--jobs was refused: with --dask the threads are those of the workers")
@@ -49,7 +42,7 @@ def workers(address: str | None, jobs: int | None) -> Iterator[Workers]:
     try:
         _check_builds(client, address)
         # blocks of runs are pure functions, but there is no use in hashing their arguments
-        yield Workers(sum(client.nthreads().values()), client.get_executor(pure=False))
+        yield sum(client.nthreads().values()), client.get_executor(pure=False)
     except CancelledError:
         raise ConnectionError(f"the Dask scheduler at {address} has gone") from None
     finally:
@@ -68,9 +61,9 @@ def _connect(address: str) -> Client:
         kind = asyncio.run(asyncio.wait_for(_kind(address), PATIENCE))
     except Exception as error:  # what a server that is not Dask's answers can raise anything
         why = str(error) or f"no answer within {PATIENCE} seconds"
-        raise InputError(f"--dask {address} was refused: no Dask scheduler there ({why})") from None
+        raise _refused(address, f"no Dask scheduler there ({why})") from None
     if kind != "Scheduler":
-        raise InputError(f"--dask {address} was refused: that is a {kind}, not the scheduler")
+        raise _refused(address, f"that is a {kind}, not the scheduler")
     for name in ("distributed.client", "tornado.application"):  # errors are raised, too
         logging.getLogger(name).setLevel(logging.CRITICAL)
     client = Client(address, timeout=PATIENCE, set_as_default=False)
@@ -78,11 +71,13 @@ def _connect(address: str) -> Client:
         client.wait_for_workers(1, timeout=PATIENCE)
     except TimeoutError:
         _leave(client)
-        raise InputError(
-            f"--dask {address} was refused: the scheduler has no workers; start some with"
-            f" `dask worker {address}`"
-        ) from None
+        start = f"start some with `dask worker {address}`"
+        raise _refused(address, f"the scheduler has no workers; {start}") from None
     return client
+
+
+def _refused(address: str, why: str) -> InputError:
+    return InputError(f"--dask {address} was refused: {why}")
 
 
 def _leave(client: Client) -> None:
@@ -112,14 +107,9 @@ def build() -> str:
 
 def _check_builds(client: Client, address: str) -> None:
     """Refuse workers that would compute other numbers than this process."""
-    found: dict[str, Any] = client.run(build, on_error="return")
-    for worker, theirs in found.items():
+    for worker, theirs in client.run(build, on_error="return").items():
         if isinstance(theirs, Exception):
-            raise InputError(
-                f"--dask {address} was refused: worker {worker} cannot import bestk ({theirs})"
-            )
+            raise _refused(address, f"worker {worker} cannot import bestk ({theirs})")
         if theirs != build():
-            raise InputError(
-                f"--dask {address} was refused: worker {worker} has bestk {theirs}, this process"
-                f" {build()}; install the same bestk, llvmlite and Python on both"
-            )
+            ours = f"this process {build()}; install the same bestk, llvmlite and Python on both"
+            raise _refused(address, f"worker {worker} has bestk {theirs}, {ours}")

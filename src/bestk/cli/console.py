@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -37,14 +38,24 @@ def note(message: str) -> None:
     print(printable(message), file=sys.stderr)
 
 
-Advance = Callable[[int, str], None]  # how many more are done, and what is being done
+@contextmanager
+def warnings_noted() -> Iterator[None]:
+    """Say at the end what was warned of meanwhile, each warning once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
+        note(f"warning: {message}")
 
 
 @contextmanager
-def progress(description: str, total: int) -> Iterator[Advance]:
-    """A progress bar on a terminal, silence in a pipe."""
+def progress(description: str, total: int) -> Iterator[Callable[[int, str], None]]:
+    """A progress bar on a terminal, silence in a pipe.
+
+    It takes how many more are done, and what is being done.
+    """
     if not sys.stderr.isatty():
-        yield _ignore
+        yield lambda _steps, _text: None
         return
     from rich import progress as rich
     from rich.console import Console
@@ -59,12 +70,4 @@ def progress(description: str, total: int) -> Iterator[Advance]:
         transient=True,
     ) as bar:
         task = bar.add_task(description, total=total)
-
-        def advance(steps: int, text: str) -> None:
-            bar.update(task, advance=steps, description=text)
-
-        yield advance
-
-
-def _ignore(steps: int, text: str) -> None:
-    """No terminal, no bar."""
+        yield lambda steps, text: bar.update(task, advance=steps, description=text)

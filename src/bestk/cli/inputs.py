@@ -1,4 +1,4 @@
-"""What `simulate` and `plan` share: an instance and its rewards, from the options given."""
+"""Options that commands share; an instance and its rewards, from those of `simulate` and `plan`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from bestk.rewards import Rewards
     from bestk.simulation import Instance
 
+File = Annotated[Path, typer.Argument(help="The study's file.", show_default=False)]
+StudyName = Annotated[
+    str | None,
+    typer.Option("--study", help="Which study.", show_default="the only one in the file"),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+JsonList = Annotated[bool, typer.Option("--json", help="Print one JSON list.")]
 
 K = Annotated[str | None, typer.Option(help="How many arms to find: an integer, or N/2.")]
 Name = Annotated[
@@ -62,20 +69,16 @@ Jobs = Annotated[
     int | None,
     typer.Option(help="Threads; results do not depend on it.", show_default="all cores"),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 def top_k_instance(
     instance: str | None,
-    *,
-    arms: int | None,
     k: str | None,
+    arms: int | None,
     alpha: float | None,
     means: str | None,
-    data: Path | None,
-    array: str | None,
-    draw: str | None,
     minimize: bool,
+    replay: tuple[Path | None, str | None, str | None],
 ) -> Instance:
     """A Best-K instance: of the paper, of the user's own means, or of replayed data."""
     from bestk import simulation
@@ -85,27 +88,22 @@ def top_k_instance(
     if instance == "replay":
         if any(value is not None for value in (arms, alpha, means)):
             raise InputError("--instance replay takes its arms from --data")
+        data, array, draw = replay
         if data is None or array is None:
             raise InputError("--instance replay needs --data FILE.npz and --array NAME")
         return simulation.read_replay(data, array, k=k, draw=draw or "table", maximize=not minimize)
-    refuse_data(data, array, draw)
-    if instance is None:
-        if means is None:
-            raise InputError(f"give --instance ({', '.join(simulation.INSTANCES)}) or --means")
-        instance = "means"
+    refuse_data(replay)
+    if instance is None and means is None:
+        raise InputError(f"give --instance ({', '.join(simulation.INSTANCES)}) or --means")
+    own = None if means is None else simulation.read_means(means)
     return simulation.make_instance(
-        instance,
-        arms=arms,
-        k=k,
-        alpha=alpha,
-        means=None if means is None else simulation.read_means(means),
-        maximize=not minimize,
+        instance or "means", arms=arms, k=k, alpha=alpha, means=own, maximize=not minimize
     )
 
 
-def refuse_data(data: Path | None, array: str | None, draw: str | None) -> None:
+def refuse_data(replay: tuple[Path | None, str | None, str | None]) -> None:
     """Refuse the options of replayed data where nothing is replayed."""
-    if any(value is not None for value in (data, array, draw)):
+    if any(value is not None for value in replay):
         raise InputError("--data, --array and --draw go with --instance replay")
 
 
@@ -115,14 +113,14 @@ def assumed_rewards(
     """The assumption of that name; replayed data fill in the levels and the pooled sigma."""
     from bestk.rewards import make_rewards
 
-    levels = None
-    if made.pool is None and rewards == "ratings":
-        raise InputError(
-            "--rewards ratings was refused: the levels come from replayed data; give --instance"
-            " replay with --data and --array"
-        )
-    if made.pool is not None:
-        levels = made.pool.levels if rewards == "ratings" else None
-        if made.pool.draw == "gaussian" and sigma is None:
-            sigma = made.pool.sigma
+    pool, levels = made.pool, None
+    if rewards == "ratings":
+        if pool is None:
+            raise InputError(
+                "--rewards ratings was refused: the levels come from replayed data; give --instance"
+                " replay with --data and --array"
+            )
+        levels = pool.levels
+    if pool is not None and pool.draw == "gaussian" and sigma is None:
+        sigma = pool.sigma
     return make_rewards(rewards, sigma, low=low, high=high, levels=levels)

@@ -6,58 +6,76 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import wraps
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from bestk import __version__
-from bestk.cli.backup import backup
-from bestk.cli.certify import certify
-from bestk.cli.compile import compile_
+from bestk.cli.certificates import certify, verify
 from bestk.cli.console import note
-from bestk.cli.doctor import doctor
-from bestk.cli.export import export
-from bestk.cli.init import init
-from bestk.cli.listing import list_
+from bestk.cli.files import backup, doctor
 from bestk.cli.plan import PlanCommand, plan
-from bestk.cli.policies import policies
+from bestk.cli.policies import compile_, policies
 from bestk.cli.race import race
-from bestk.cli.report import report
 from bestk.cli.reproduce import reproduce
-from bestk.cli.run import run
+from bestk.cli.run import init, run
 from bestk.cli.simulate import simulate
-from bestk.cli.status import status
-from bestk.cli.verify import verify
+from bestk.cli.studies import export, list_, report, status
 from bestk.errors import BestkError
 from bestk.report.text import printable
 
 
 class Commands(TyperGroup):
-    """The commands; what is wrong with a command line is said without steering the terminal."""
+    """The commands; what any of them raises becomes one readable paragraph and an exit code."""
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         """Read the options before the command."""
-        with _printable_errors():
+        try:
             return super().make_context(*args, **kwargs)
+        except Exception as error:
+            _escape(error)
+            raise
 
     def invoke(self, ctx: Any) -> Any:
         """Read the rest, and run the command."""
-        with _printable_errors():
+        try:
             return super().invoke(ctx)
+        except BrokenPipeError:  # the reader of our output has gone, as in `bestk ... | head`
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(1) from None
+        except (Exception, KeyboardInterrupt) as error:
+            if isinstance(error, typer.Exit) or _escape(error):
+                raise
+            if ctx.params["debug"]:
+                traceback.print_exc()
+            message, code = _explained(error)
+            note(f"bestk: {message}")
+            raise typer.Exit(code) from None
 
 
-@contextmanager
-def _printable_errors() -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:  # of Click or of Typer's own copy of it, whose names have no type
-        if hasattr(error, "format_message") and hasattr(error, "message"):
-            vars(error)["message"] = printable(error.message)
-        raise
+def _escape(error: BaseException) -> bool:
+    """Whether an error is of the command line's parser; it shall not steer the terminal."""
+    # of Click or of Typer's own copy of it, whose names have no type
+    is_parsers = hasattr(error, "format_message") and hasattr(error, "message")
+    if is_parsers:
+        vars(error)["message"] = printable(vars(error)["message"])
+    return is_parsers
+
+
+def _explained(error: BaseException) -> tuple[str, int]:
+    """What to say of an error, and the exit code."""
+    if isinstance(error, BestkError):
+        return str(error), 2
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted", 130
+    if isinstance(error, MemoryError):
+        return "what was asked for was refused: there is not enough memory for it", 2
+    if isinstance(error, OSError) and not isinstance(error, ConnectionError):  # that: a cluster's
+        where = error.filename if error.filename is not None else "the file"
+        return f"{where} was refused: {error.strerror or error}", 2
+    return f"unexpected {type(error).__name__}: {error} (--debug shows where)", 1
 
 
 app = typer.Typer(
@@ -69,63 +87,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-_debug = False
-
-
-def _guard(command: Callable[..., None]) -> Callable[..., None]:
-    """Turn what a command raises into one readable paragraph and an exit code."""
-
-    @wraps(command)
-    def guarded(*args: Any, **kwargs: Any) -> None:
-        try:
-            command(*args, **kwargs)
-        except BestkError as error:
-            _fail(str(error), 2)
-        except KeyboardInterrupt:
-            _fail("interrupted", 130)
-        except MemoryError:
-            _fail("what was asked for was refused: there is not enough memory for it", 2)
-        except BrokenPipeError:  # the reader of our output has gone, as in `bestk ... | head`
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(1) from None
-        except ConnectionError as error:  # a cluster that has gone
-            _fail(f"unexpected {type(error).__name__}: {error} (--debug shows where)", 1)
-        except OSError as error:  # a file or folder that the system does not let us use
-            where = error.filename if error.filename is not None else "the file"
-            _fail(f"{where} was refused: {error.strerror or error}", 2)
-        except Exception as error:
-            _fail(f"unexpected {type(error).__name__}: {error} (--debug shows where)", 1)
-
-    return guarded
-
-
-def _fail(message: str, code: int) -> None:
-    if _debug:
-        traceback.print_exc()
-    note(f"bestk: {message}")
-    raise typer.Exit(code)
-
-
-for _command in (
-    run,
-    init,
-    race,
-    simulate,
-    reproduce,
-    policies,
-    certify,
-    verify,
-    status,
-    report,
-    export,
-    doctor,
-    backup,
-):
-    app.command()(_guard(_command))
-app.command(cls=PlanCommand)(_guard(plan))
-app.command("list")(_guard(list_))
-app.command("compile")(_guard(compile_))
+COMMANDS: list[Callable[..., None]] = [run, init, race, simulate, reproduce, policies]
+COMMANDS += [certify, verify, status, report, export, doctor, backup]
+for _command in COMMANDS:
+    app.command()(_command)
+app.command(cls=PlanCommand)(plan)
+app.command("list")(list_)
+app.command("compile")(compile_)
 
 
 def _version(wanted: bool) -> None:
@@ -137,12 +105,11 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _options(
     debug: Annotated[bool, typer.Option(help="Show a traceback when something fails.")] = False,
-    version: Annotated[  # noqa: ARG001 - handled by its callback
+    version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    global _debug  # noqa: PLW0603 - the one switch of the process
-    _debug = debug
+    """Nothing to do: both are read elsewhere."""
 
 
 def main() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,8 +10,9 @@ import typer
 from typer.core import TyperCommand
 
 from bestk.cli import inputs
-from bestk.cli.console import note, progress, show, show_json
+from bestk.cli.console import progress, show, show_json, warnings_noted
 from bestk.errors import InputError
+from bestk.output import check_output
 
 if TYPE_CHECKING:
     from bestk.simulation import Instance
@@ -85,30 +85,25 @@ def plan(
 
     Example: bestk plan --means 0.8,0.7,0.6,0.5,0.4 --k 2 --delta 0.05 --epsilon-sweep
     """
+    from bestk.report.figures.drawing import load_matplotlib
     from bestk.simulation import planning
 
-    made = inputs.top_k_instance(
-        instance,
-        arms=arms,
-        k=k,
-        alpha=alpha,
-        means=means,
-        data=data,
-        array=array,
-        draw=draw,
-        minimize=minimize,
-    )
+    replay = data, array, draw
+    made = inputs.top_k_instance(instance, k, arms, alpha, means, minimize, replay)
     assumed = inputs.assumed_rewards(made, rewards, sigma, low, high)
     if plot is not None:
-        _check_plot(plot)  # before the work, not after
+        if plot.suffix.lower() not in PLOTS:
+            endings = " or ".join(PLOTS)
+            raise InputError(f"--plot {plot} was refused: its name must end in {endings}")
+        check_output(plot)  # before the work, not after
+        load_matplotlib()
         epsilon_sweep = epsilon_sweep or AUTO
     slacks = _slacks(epsilon_sweep, made, epsilon)
     policies = policy or planning.POLICIES
     with (
-        warnings.catch_warnings(record=True) as caught,
+        warnings_noted(),
         progress("planning", planning.total_runs(policies, runs, epsilon, slacks)) as advance,
     ):
-        warnings.simplefilter("always")
         found = planning.plan(
             made,
             policies=policies,
@@ -122,8 +117,6 @@ def plan(
             jobs=jobs,
             progress=advance,
         )
-    for message in dict.fromkeys(str(warning.message) for warning in caught):
-        note(f"warning: {message}")
     if plot is not None:
         from bestk.report.figures import plan as plan_figure
 
@@ -146,16 +139,6 @@ def plan(
         show(plan_tables.sweep(found))
         show(f"Drawn in {plot}." if plot else "--plot FILE.png draws this table.")
     show(planning.CAUTION)
-
-
-def _check_plot(path: Path) -> None:
-    from bestk.output import check_output
-    from bestk.report.figures.drawing import load_matplotlib
-
-    if path.suffix.lower() not in PLOTS:
-        raise InputError(f"--plot {path} was refused: its name must end in {' or '.join(PLOTS)}")
-    check_output(path)
-    load_matplotlib()
 
 
 def _slacks(text: str | None, made: Instance, epsilon: float) -> list[float] | None:

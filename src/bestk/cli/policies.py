@@ -1,4 +1,4 @@
-"""`bestk policies`: the catalogue."""
+"""`bestk policies` and `bestk compile`: the catalogue, and its kernels compiled ahead."""
 
 from __future__ import annotations
 
@@ -6,45 +6,93 @@ from typing import Annotated, Any
 
 import typer
 
-from bestk.cli.console import show, show_json
+from bestk.cli.console import progress, say, show, show_json
+from bestk.cli.inputs import Json, JsonList
 
 
-def policies(
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
-) -> None:
+def policies(json: JsonList = False) -> None:
     """List every policy with its source, its guarantee and its parameters."""
-    if json:
-        show_json(_data())
-        return
-    from bestk.report.terminal.policies import table
-
-    show(table())
-
-
-def _data() -> list[dict[str, Any]]:
     from bestk.policies import CATALOGUE
 
-    return [
+    if json:
+        show_json([_described(policy) for policy in CATALOGUE.values()])
+    else:
+        from bestk.report.terminal.tables import policies as table
+
+        show(table())
+
+
+def _described(policy: Any) -> dict[str, Any]:
+    parameters = [
         {
-            "name": policy.name,
-            "title": policy.title,
-            "source": policy.source,
-            "about": policy.about,
-            "guarantee": policy.theorem if policy.proved else None,
-            "note": None if policy.proved else policy.theorem,
-            "variants": list(policy.variants),
-            "slack": policy.slack,
-            "k": "1" if policy.single else "any",
-            "combinatorial": policy.combinatorial,
-            "parameters": [
-                {
-                    "name": parameter.name,
-                    "default": parameter.default,
-                    "choices": list(parameter.choices) or None,
-                    "about": parameter.about,
-                }
-                for parameter in policy.parameters
-            ],
+            "name": parameter.name,
+            "default": parameter.default,
+            "choices": list(parameter.choices) or None,
+            "about": parameter.about,
         }
-        for policy in CATALOGUE.values()
+        for parameter in policy.parameters
     ]
+    return {
+        **{name: getattr(policy, name) for name in ("name", "title", "source", "about")},
+        "guarantee": policy.theorem if policy.proved else None,
+        "note": None if policy.proved else policy.theorem,
+        "variants": list(policy.variants),
+        "slack": policy.slack,
+        "k": "1" if policy.single else "any",
+        "combinatorial": policy.combinatorial,
+        "parameters": parameters,
+    }
+
+
+def compile_(
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this policy; may be repeated.", show_default="all"),
+    ] = None,
+    rewards: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only this reward family: gaussian, bernoulli or bounded (ratings too).",
+            show_default="all",
+        ),
+    ] = None,
+    class_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--class",
+            help="Decision class: top-k, partition, spanning-tree, acyclic-path, cyclic-path,"
+            " explicit or oracle.",
+            show_default="top-k",
+        ),
+    ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="All decision classes.")] = False,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes.", show_default="one per core")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Compile kernels ahead, for an image that is deployed; nothing else needs it.
+
+    They go to the folder that BESTK_CACHE_DIR names, or to the user's cache.
+    """
+    from bestk import ahead
+    from bestk.compiled import cache
+
+    classes = None if all_ else class_ or ["top-k"]
+    wanted = ahead.programs_for(policy, rewards, classes)
+    took: dict[str, float] = {}
+    with progress("compiling", sum(not program.is_ready() for program in wanted)) as advance:
+
+        def finished(name: str, seconds: float) -> None:
+            took[name] = seconds
+            advance(1, name)
+
+        names = ahead.compile(
+            policy, rewards=rewards, classes=classes, jobs=jobs, finished=finished
+        )
+    if json:
+        show_json({"folder": str(cache.folder()), "programs": names, "compiled": took})
+        return
+    for name, seconds in took.items():
+        say(f"{name}: {seconds:.0f} s")
+    say(f"{len(names)} programs are in {cache.folder()}")

@@ -67,6 +67,7 @@ def race(
     """
     from bestk.commands.process import heed_signals
     from bestk.commands.race import Race
+    from bestk.report.terminal import race as race_table
     from bestk.study.reading import reading
 
     if export is not None:
@@ -82,23 +83,19 @@ def race(
     for command, reason in found.failed.items():
         note(f"{command!r} failed in warm-up and leaves the race: {reason}")
     if not json:
-        _announce(found)
+        cap = f"cap {race_table.duration(found.cap)}"
+        print(f"{cap}: a run that reaches it is killed and scored as the cap", flush=True)
     try:
         code = _finish(found, budget, storage, json)
     finally:
         if export is not None:
-            _write(found, export)
+            with replacing(export) as draft, draft.open("w", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file)
+                writer.writerow(("command", "seq", "seconds", "cut"))
+                for run in found.runs():
+                    cut = str(run.cut).lower()
+                    writer.writerow((text_cell(run.command), run.seq, run.seconds, cut))
     raise SystemExit(code)
-
-
-def _announce(found: Race) -> None:
-    """The cap, before the first counted run."""
-    from bestk.report.terminal.race import duration
-
-    print(
-        f"cap {duration(found.cap)}: a run that reaches it is killed and scored as the cap",
-        flush=True,
-    )
 
 
 def _finish(found: Race, budget: int | None, storage: Path | None, json: bool) -> int:
@@ -134,13 +131,3 @@ def _watch(runner: Runner) -> AbstractContextManager[object]:
         return nullcontext()
     view = RaceView(runner)
     return Live(view, console=console, refresh_per_second=REFRESHES, transient=True)
-
-
-def _write(found: Race, path: Path) -> None:
-    """Every counted run as a row."""
-    with replacing(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(("command", "seq", "seconds", "cut"))
-        for run in found.runs():
-            cut = str(run.cut).lower()
-            writer.writerow((text_cell(run.command), run.seq, run.seconds, cut))

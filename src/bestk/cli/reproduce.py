@@ -39,15 +39,15 @@ def reproduce(
     from bestk.paper.results import ResultsFile
     from bestk.report import reproduction
     from bestk.report.figures.drawing import load_matplotlib
-    from bestk.report.terminal.claims import table
+    from bestk.report.terminal.tables import claims as table
 
     experiment = choose_experiment(panels, quick, runs)
     load_matplotlib()  # before hours of work, not after
-    with workers(dask, jobs) as who:
+    with workers(dask, jobs) as (threads, executor):
         make_folder(out)
         file = ResultsFile(out / "results.csv")
         try:
-            found = experiment.run(file, who.jobs, who.executor, progress)
+            found = experiment.run(file, threads, executor, progress)
         except KeyboardInterrupt:
             note(f"{len(file.rows)} points are in {file.path}; run it again to resume")
             raise

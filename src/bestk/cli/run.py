@@ -1,25 +1,36 @@
-"""`bestk run`: a study whose pulls are commands, from a study.toml."""
+"""`bestk init` and `bestk run`: a study.toml to start from, and the study whose pulls it names."""
 
 from __future__ import annotations
 
 import shlex
 import sys
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bestk.cli import inputs
 from bestk.cli.console import note, say, show, show_json
+from bestk.cli.inputs import Json
 from bestk.errors import ArmFailedError
+from bestk.output import write_new
 
 ROWS = 40  # of the final table on a terminal; elsewhere it shows every arm
-INTERRUPTED = "interrupted; all answers are kept, go on with"
+New = Annotated[Path, typer.Argument(help="Output file; must not exist yet.")]
+
+
+def init(file: New = Path("study.toml")) -> None:
+    """Write a commented study.toml that runs as it stands; an existing file is left alone.
+
+    Example: bestk init && bestk run study.toml
+    """
+    write_new(file, files("bestk.cli").joinpath("study.toml").read_text(encoding="utf-8"))
+    say(f"wrote {file}; run it with: bestk run {shlex.quote(str(file))}")
 
 
 def run(
     file: Annotated[Path, typer.Argument(help="The study.toml; `bestk init` writes one.")],
-    json: inputs.Json = False,
+    json: Json = False,
 ) -> None:
     """Run the commands of a study until its K best arms are certain; run it again to resume.
 
@@ -35,6 +46,7 @@ def run(
     from bestk.study.reading import reading
 
     resume = f"bestk run {shlex.quote(str(file))}"
+    interrupted = f"bestk: interrupted; all answers are kept, go on with: {resume}"
     given = read_study_file(file)
     heed_signals()
     try:
@@ -51,21 +63,20 @@ def run(
     except ArmFailedError as error:
         raise ArmFailedError(f"{error} with: {resume}") from error
     except KeyboardInterrupt:  # before the first pull, or while ending
-        note(f"bestk: {INTERRUPTED}: {resume}")
+        note(interrupted)
         raise SystemExit(130) from None
     finally:
         kill_running()
     if json:
         show_json(result.to_dict())
     else:
-        rows = ROWS if sys.stdout.isatty() else None
-        show(Standings(result, rows))
+        show(Standings(result, ROWS if sys.stdout.isatty() else None))
         for line in conclusion(result):
             say(line)
     if failures := view.failures():
         note(f"bestk: {failures}")
     if result.stopped == "interrupted":
-        note(f"bestk: {INTERRUPTED}: {resume}")
+        note(interrupted)
         raise SystemExit(130)
     if not result.certified:
         raise SystemExit(3)

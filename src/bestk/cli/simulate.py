@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +9,7 @@ import typer
 
 from bestk.cli import inputs
 from bestk.cli.cluster import Dask, workers
-from bestk.cli.console import note, progress, show, show_json
+from bestk.cli.console import progress, show, show_json, warnings_noted
 from bestk.errors import InputError, UnknownName
 
 if TYPE_CHECKING:
@@ -84,34 +83,24 @@ def simulate(
     """
     from bestk import simulation
 
+    replay = data, array, draw
     if decision == "top-k":
         if any(value is not None for value in (graph, generate, gap)):
             raise InputError("--graph, --generate and --gap need a --decision other than top-k")
-        made = inputs.top_k_instance(
-            instance,
-            arms=arms,
-            k=k,
-            alpha=alpha,
-            means=means,
-            data=data,
-            array=array,
-            draw=draw,
-            minimize=minimize,
-        )
+        made = inputs.top_k_instance(instance, k, arms, alpha, means, minimize, replay)
     else:
         if decision not in simulation.DECISIONS:
             raise UnknownName("decision", decision, simulation.DECISIONS)
         if any(value is not None for value in (instance, arms, k, alpha, means)):
             raise InputError(f"--decision {decision} takes its arms from --graph or --generate")
-        inputs.refuse_data(data, array, draw)
+        inputs.refuse_data(replay)
         made = _structured(decision, graph, generate, gap, not minimize)
     assumed = inputs.assumed_rewards(made, rewards, sigma, low, high)
     with (
-        workers(dask, jobs) as who,
-        warnings.catch_warnings(record=True) as caught,
+        workers(dask, jobs) as (threads, executor),
+        warnings_noted(),
         progress("simulating", runs) as advance,
     ):
-        warnings.simplefilter("always")
         result = simulation.simulate(
             made,
             policy,
@@ -123,18 +112,16 @@ def simulate(
             runs=runs,
             seed=seed,
             max_samples=max_samples,
-            jobs=who.jobs,
-            executor=who.executor,
+            jobs=threads,
+            executor=executor,
             progress=lambda done: advance(done, "simulating"),
         )
-    for warning in caught:
-        note(f"warning: {warning.message}")
     if json:
         show_json(result.to_dict())
-        return
-    from bestk.report.terminal.simulation import table
+    else:
+        from bestk.report.terminal.tables import simulation as table
 
-    show(table(result))
+        show(table(result))
 
 
 def _structured(
@@ -144,20 +131,18 @@ def _structured(
 
     if (graph is None) == (generate is None):
         raise InputError(f"--decision {decision} needs either --graph or --generate")
-    if graph is not None:
-        if gap is not None:
-            raise InputError("--gap goes with --generate: a graph file has its own means")
+    if graph is None:
+        found = simulation.generate(generate or "", decision, 0.5 if gap is None else gap, maximize)
+    elif gap is None:
         found = simulation.read_graph(graph, decision)
     else:
-        found = simulation.generate(generate or "", decision, 0.5 if gap is None else gap, maximize)
+        raise InputError("--gap goes with --generate: a graph file has its own means")
     return simulation.structured(found.decision, found.means, maximize=maximize, name=found.name)
 
 
 def _params(entries: list[str]) -> dict[str, Any]:
-    params = {}
     for entry in entries:
-        name, equals, value = entry.partition("=")
-        if not equals:
+        if "=" not in entry:
             raise InputError(f"--param '{entry}' was refused: write it as NAME=VALUE")
-        params[name.strip()] = value.strip()
-    return params
+    pairs = (entry.split("=", 1) for entry in entries)
+    return {name.strip(): value.strip() for name, value in pairs}

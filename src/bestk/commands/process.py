@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -14,14 +15,12 @@ from contextlib import ExitStack, suppress
 from tempfile import TemporaryFile
 from typing import IO, NamedTuple
 
-from bestk.commands.output import plain
 from bestk.errors import InputError
 
+COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # of terminals
 READ = 1 << 24  # bytes: of a longer output the end is read
 NOT_FOUND, NOT_RUNNABLE = 127, 126  # the codes of the shell
-
 LAST_WORDS = 200  # characters of the line that a failed command ends with
-
 PATIENCE = 5.0  # seconds for killed processes to go
 
 _lock = threading.Condition()
@@ -55,8 +54,9 @@ def how_it_failed(done: Finished, limit: float | None = None) -> str:
         except ValueError:  # real-time signals have no names
             how = f"ended by signal {-done.code}"
     for text in (done.errors, done.output):
-        if lines := text.strip().splitlines():
-            return f"{how}: {plain(lines[-1]).strip()[-LAST_WORDS:]}"
+        if lines := text.strip().splitlines():  # without what would steer a terminal
+            plain = "".join(c for c in COLOURS.sub("", lines[-1]) if c.isprintable())
+            return f"{how}: {plain.strip()[-LAST_WORDS:]}"
     return how
 
 
@@ -86,47 +86,43 @@ def run_command(
     what is meant to stay must start a session of its own. A command that cannot be started ends
     with code 127 (not found) or 126, as in a shell. `capture=False` throws its output away.
     """
-    arguments = ["/bin/sh", "-c", _line(command)] if shell else split(command)
+    if shell:
+        line = command if isinstance(command, str) else shlex.join(command)
+        arguments = ["/bin/sh", "-c", line]
+    else:
+        arguments = split(command)
     if not arguments:
         raise InputError("an empty command was refused")
     with ExitStack() as stack:
         # files, not pipes: a pipe ends only when the last process that inherited it has gone
-        output, errors = (
-            (stack.enter_context(TemporaryFile()), stack.enter_context(TemporaryFile()))
-            if capture
-            else (None, None)
-        )
+        kept = [stack.enter_context(TemporaryFile()) for _ in range(2)] if capture else []
         environment = None if env is None else {**os.environ, **env}
         try:
-            code, seconds, timed_out = _run(arguments, output, errors, cwd, environment, timeout)
+            code, seconds, timed_out = _run(arguments, kept, cwd, environment, timeout)
         except (OSError, ValueError) as error:  # ValueError: a null character
             code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_RUNNABLE
             why = getattr(error, "strerror", None) or str(error)
             what = getattr(error, "filename", None) or arguments[0]
             return Finished(code, "", f"{what}: {why}", 0.0, False)
-        return Finished(code, _text(output), _text(errors), seconds, timed_out)
-
-
-def _line(command: str | Sequence[str]) -> str:
-    return command if isinstance(command, str) else shlex.join(command)
+        output, errors = map(_text, kept) if capture else ("", "")
+        return Finished(code, output, errors, seconds, timed_out)
 
 
 def _run(
     arguments: list[str],
-    output: IO[bytes] | None,
-    errors: IO[bytes] | None,
+    kept: Sequence[IO[bytes]],  # the files of its output and its complaints, or none
     cwd: str | os.PathLike[str] | None,
     env: dict[str, str] | None,
     timeout: float | None,
 ) -> tuple[int, float, bool]:
-    nowhere = subprocess.DEVNULL
+    output, errors = kept or (subprocess.DEVNULL,) * 2
     with _lock:  # so that whoever kills all sees this one too
         if _closed:
             raise OSError("the program is ending")
         started = time.perf_counter()
         process = subprocess.Popen(
-            arguments, stdin=nowhere, stdout=output or nowhere, stderr=errors or nowhere,
-            cwd=cwd, env=env, start_new_session=True,
+            arguments, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, cwd=cwd, env=env,
+            start_new_session=True,
         )  # fmt: skip
         _running.add(process)
     late = threading.Event()
@@ -176,9 +172,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def _text(file: IO[bytes] | None) -> str:
-    if file is None:
-        return ""
+def _text(file: IO[bytes]) -> str:
     file.seek(max(0, file.seek(0, os.SEEK_END) - READ))
     return file.read().decode(errors="replace")
 

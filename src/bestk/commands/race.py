@@ -98,7 +98,15 @@ class Race:
             raise InputError("max_time=inf was refused: the guarantee needs a cap on all times")
         self.k, self.warmup, self.max_time = k, warmup, max_time
         self.shell = flag(shell, "shell")
-        self.commands = _distinct({text: self._words(text) for text in commands}, commands)
+        self.commands: dict[str, str | tuple[str, ...]] = {}
+        for text in commands:
+            words = self._words(text)
+            if words in self.commands.values():  # however it is written
+                raise InputError(
+                    f"command {text!r} was refused: it is listed twice, and nothing is faster than"
+                    " itself"
+                )
+            self.commands[text] = words
         self.prepare = None if prepare is None else self._words(prepare)
         # what can be wrong with these is said before anything runs
         Problem(TopK(len(self.commands), k), Bounded(), delta, epsilon)
@@ -169,10 +177,9 @@ class Race:
                 f"the race was refused: to find the {self.k} fastest it takes {self.k + 1} commands"
                 f" that run, and there are {len(fastest)}. Failed in warm-up: {reasons}"
             )
+        cap = self.max_time or default_cap(list(fastest.values()), self.k)
         if self._study is not None:
             cap = self.cap  # it was fixed before the first counted run, and stays
-        else:
-            cap = self.max_time or default_cap(list(fastest.values()), self.k)
         self._study = self._open(list(fastest), cap)
 
     def run(self, budget: int | None = None, watch: Watch = nullcontext) -> RaceResult:
@@ -205,9 +212,7 @@ class Race:
         """The time of one counted run, or the cap."""
         try:
             done = self._run(command, self.cap)
-            if done.timed_out:
-                return self.cap
-            if done.code != 0:
+            if done.code != 0 and not done.timed_out:
                 raise ArmFailedError(
                     f"{command!r} failed in a counted run, after {self.study.samples} that went"
                     f" well: {how_it_failed(done)}; the race has ended, a failed run is not a time"
@@ -215,7 +220,7 @@ class Race:
         except ArmFailedError as error:
             self._trouble = error
             raise
-        return min(done.seconds, self.cap)
+        return self.cap if done.timed_out else min(done.seconds, self.cap)
 
     def _run(self, command: str, limit: float | None) -> Finished:
         """Prepare, untimed, then one run."""
@@ -240,18 +245,3 @@ class Race:
                 seq += 1
                 command = str(labels[running.pop(event.key)])
                 yield Run(command, seq, event.reward, event.reward >= cap)
-
-
-def _distinct(
-    parsed: dict[str, str | tuple[str, ...]], given: Sequence[str]
-) -> dict[str, str | tuple[str, ...]]:
-    """Refuse a command that is there twice, however it is written."""
-    known: set[str | tuple[str, ...]] = set()
-    for text in given:
-        if parsed[text] in known:
-            raise InputError(
-                f"command {text!r} was refused: it is listed twice, and nothing is faster than"
-                " itself"
-            )
-        known.add(parsed[text])
-    return parsed

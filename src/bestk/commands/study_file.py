@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,55 +20,46 @@ from bestk.rewards import make_rewards
 from bestk.storage import SQLiteStorage
 from bestk.study.study import Study
 
-Test = Callable[[object], bool]
+Test = Callable[[Any], bool]
+Check = tuple[str, Test]  # what a value must be, in words
 
 
-def _is_argument(value: object) -> bool:
+def _is_argument(value: Any) -> bool:
     return isinstance(value, str) and "\0" not in value
 
 
-def _is_text(value: object) -> bool:
+def _is_text(value: Any) -> bool:
     return _is_argument(value) and value != ""
 
 
-def _is_number(value: object) -> bool:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return False
-    return abs(value) <= sys.float_info.max  # false for nan too
-
-
-def _is_positive(value: object) -> bool:
-    return isinstance(value, int | float) and _is_number(value) and value > 0
+def _is_number(value: Any) -> bool:
+    is_one = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_one and abs(value) <= sys.float_info.max  # false for nan too
 
 
 def _is_list(test: Test) -> Test:
     return lambda value: isinstance(value, list) and len(value) > 0 and all(map(test, value))
 
 
-TEXT: tuple[str, Test] = ("a text", _is_text)
-NUMBER: tuple[str, Test] = ("a finite number", _is_number)
-POSITIVE: tuple[str, Test] = ("a positive number", _is_positive)
-NUMBERS: tuple[str, Test] = ("a list of numbers", _is_list(_is_number))
-FLAG: tuple[str, Test] = ("true or false", lambda value: isinstance(value, bool))
-TABLE: tuple[str, Test] = ("a table of parameters", lambda value: isinstance(value, dict))
-COMMAND: tuple[str, Test] = (
-    "a text or a list of texts",
-    lambda value: _is_text(value) or _is_list(_is_argument)(value),
-)
+def _whole(least: int) -> Check:
+    return f"a whole number, at least {least}", lambda value: type(value) is int and value >= least
 
 
-def _whole(least: int) -> tuple[str, Test]:
-    def test(value: object) -> bool:
-        return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-    return f"a whole number, at least {least}", test
-
-
-def _one_of(*texts: str) -> tuple[str, Test]:
+def _one_of(*texts: str) -> Check:
     return " or ".join(f'"{text}"' for text in texts), lambda value: value in texts
 
 
-KEYS: dict[str, dict[str, tuple[str, Test]]] = {
+TEXT: Check = ("a text", _is_text)
+NUMBER: Check = ("a finite number", _is_number)
+POSITIVE: Check = ("a positive number", lambda value: _is_number(value) and value > 0)
+NUMBERS: Check = ("a list of numbers", _is_list(_is_number))
+FLAG: Check = ("true or false", lambda value: isinstance(value, bool))
+TABLE: Check = ("a table of parameters", lambda value: isinstance(value, dict))
+COMMAND: Check = (
+    "a text or a list of texts",
+    lambda value: _is_text(value) or _is_list(_is_argument)(value),
+)
+KEYS: dict[str, dict[str, Check]] = {
     "study": {
         "name": TEXT, "k": _whole(1), "delta": NUMBER, "epsilon": NUMBER, "rewards": TEXT,
         "low": NUMBER, "high": NUMBER, "levels": NUMBERS, "sigma": NUMBER,
@@ -184,16 +175,10 @@ def _section(data: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _problem(study: dict[str, Any], n_arms: int) -> Problem:
-    rewards = make_rewards(
-        study.get("rewards", "bounded"),
-        study.get("sigma"),
-        low=study.get("low"),
-        high=study.get("high"),
-        levels=study.get("levels"),
-    )
+    ends = {key: study.get(key) for key in ("low", "high", "levels")}
     return Problem(
         TopK(n_arms, study["k"]),
-        rewards,
+        make_rewards(study.get("rewards", "bounded"), study.get("sigma"), **ends),
         study.get("delta", 0.05),
         study.get("epsilon", 0.0),
         study.get("policy"),
@@ -216,18 +201,14 @@ def _arms(entries: object) -> dict[str, dict[str, str]]:
             )
         if label in arms:
             raise InputError(f"arm {label!r} was refused: it is listed twice")
-        arms[label] = dict(_parameters(label, entry.items()))
+        arms[label] = {key: _parameter(label, key, value) for key, value in entry.items()}
     return arms
 
 
-def _parameters(label: str, entries: Iterable[tuple[str, object]]) -> Iterable[tuple[str, str]]:
-    for key, value in entries:
-        if isinstance(value, bool):
-            yield key, str(value).lower()
-        elif isinstance(value, int | float) or _is_argument(value):
-            yield key, str(value)
-        else:
-            raise InputError(
-                f"{key} = {shown(value)} of arm {label!r} was refused: a parameter is a text, a"
-                " number, true or false"
-            )
+def _parameter(label: str, key: str, value: object) -> str:
+    if isinstance(value, int | float) or _is_argument(value):
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    raise InputError(
+        f"{key} = {shown(value)} of arm {label!r} was refused: a parameter is a text, a number,"
+        " true or false"
+    )

@@ -65,8 +65,7 @@ class Template:
                         f"{token} inside quotes was refused: with shell = true its value is one"
                         " word as it is; write it outside of the quotes"
                     )
-                number = self.placeholders.index(token[1:-1])
-                script.append(f'"${{{VARIABLE}{number}}}"')
+                script.append(f'"${{{VARIABLE}{self.placeholders.index(token[1:-1])}}}"')
                 continue
             if token[1:] in ("{", "}"):
                 raise InputError(f"{token} was refused: write {token[1] * 2} for the brace itself")
@@ -85,13 +84,11 @@ class Template:
                     f"{{{name}}} in the command was refused: arm {label!r} has"
                     f" {', '.join(values)}; write {{{{{name}}}}} for the braces themselves"
                 )
-        env = {LABEL: label}
         if self.shell:
-            for number, name in enumerate(self.placeholders):
-                env[f"{VARIABLE}{number}"] = values[name]
-            return Filled(self._script, env)
-        return Filled([_fill(part, values) for part in self._parts], env)
+            given = {f"{VARIABLE}{i}": values[name] for i, name in enumerate(self.placeholders)}
+            return Filled(self._script, {LABEL: label, **given})
 
+        def filled(found: re.Match[str]) -> str:
+            return found[0][0] if found[1] is None else values[found[1]]
 
-def _fill(part: str, values: Mapping[str, str]) -> str:
-    return _BRACES.sub(lambda found: found[0][0] if found[1] is None else values[found[1]], part)
+        return Filled([_BRACES.sub(filled, part) for part in self._parts], {LABEL: label})

@@ -1,109 +1,79 @@
-"""T* for Bernoulli means: the staircase of `gaussian`, with kl in place of squares.
+"""The staircase of Bernoulli means: d is kl.
 
-With d the divergence of Bernoulli means and n_i = 1/y_i the sample counts,
-
-    T* = min sum n   over n with   n_i d(mu_i, c) + n_j d(mu_j, c) >= 1   for all c,
-
-i in top, j outside (Garivier and Kaufmann 2016; Kaufmann, Cappé and Garivier 2016). Only the c from
-mu_(K+1) to mu_K matter. They are kept as x = c - mu_(K+1), with left = mu_K - c: nothing cancels.
-
-Crossing. On one side of c, d(mu, c)/|mu - c| is larger for farther mu, so log d(mu, c) changes more
-slowly with c. Hence n_i d(mu_i, c) of two arms of one side cross at most once, and the arm with the
-smallest goes down in mean as c goes up, on both sides: the tight pairs form a staircase. There
-
-    y_i = d(mu_i, c) + (mu_i - c)/(c - mu_j) d(mu_j, c),     y_j = y_i (c - mu_j)/(mu_i - c).
-
-Plan. The multipliers l_ij >= 0 fill every arm: sum_j l_ij d(mu_i, c_ij) = 1 for all i, and the same
-for all j. Along the staircase: as much as both arms have room for, then the next arm instead of the
-full one. A larger first c gives a larger c, more room in i and less in j at every shared cell, and
-a staircase that stays on the right: room on top at the end is monotone, bisect. Ties, where both
-arms are full at once, are those of `gaussian`.
-
-Step. From one cell to the next one y stays, and c moves up by e. Let o, w and v be the distances
-from c of the old arm, the new one and the one that stays, and near and far the nearer and the
-farther one of old and new. By the three-point identity of d, e solves
+From one cell to the next one y stays, and c moves up by e. Let o, w and v be the distances from c
+of the old arm, the new one and the one that stays, and near and far the nearer and the farther one
+of old and new. By the three-point identity of d, e solves
 
     (d(new, c) + v/o d(old, c)) e + s (v + w) d(c + e, c)
         = v/o (w_near d(far, near) + |o - w| d(c, near)),     s = 1 to the right, -1 down.
-
-Certificates, valid whatever the walk did: `_bound` and `_scale`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-from bestk.hardness.gaussian import Solution
-from bestk.kernels.types import FloatArray, IntArray
+from bestk.hardness import staircase
+from bestk.hardness.staircase import Case, Side, Solution, Step
+from bestk.kernels.types import FloatArray
 
-AGREE = 1e-7  # two walks agree on a cell while their y differ by less, relatively; T* is flat there
 SMALL = 0.01  # where the series of h takes over: both are good to 4e-14
-END = 1e-60  # the smallest x/gap and left/gap; a walk that would go beyond mu_K stays there
 LEAST = 1e-100  # mu_K and mu_(K+1) with a smaller divergence are taken as equal
-CUT = 100.0  # cuts of an envelope have |log(x/left)| below this
 
 Number = TypeVar("Number", float, FloatArray)
-Divergence = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]  # of far, x and left
-
-# i, j, x, the room that the plan has left in i and in j, y_i, y_j
-Cell = tuple[int, int, float, float, float, float, float]
-
-
-class Side(NamedTuple):
-    """Arms of one side grouped by mean, in descending order of mean."""
-
-    mean: list[float]
-    far: list[float]  # distance from mu_K (top) or mu_(K+1) (the rest)
-    size: list[float]  # arms in the group
-    apart: list[float]  # d(farther, nearer) of each group and the next
-    group: IntArray  # the group of each arm
-
-
-class Case(NamedTuple):
-    """Both sides and what lies between them: c = low + x and 1 - c = beyond + left."""
-
-    top: Side
-    rest: Side
-    low: float
-    beyond: float
-    gap: float
-
-    def to_top(self, far: FloatArray, x: FloatArray, left: FloatArray) -> FloatArray:
-        """d(mu_i, c) for arms of the top."""
-        return kl(far + left, self.low + x, self.beyond + left)
-
-    def to_rest(self, far: FloatArray, x: FloatArray, left: FloatArray) -> FloatArray:
-        """d(mu_j, c) for arms outside."""
-        return kl(-far - x, self.low + x, self.beyond + left)
 
 
 def solve(top: FloatArray, rest: FloatArray) -> Solution:
     """T* and optimal counts for Bernoulli means; infinite, counts equal, if the sides touch."""
     low, high = float(rest.max()), float(top.min())
-    gap, half = high - low, (high - low) / 2.0
-    if gap <= 0.0 or _kl(half, low + half, 1.0 - high + half) < LEAST:
-        return Solution(math.inf, math.inf, np.ones(len(top)), np.ones(len(rest)))
-    case = Case(_side(top, high, 1), _side(rest, low, 0), low, 1.0 - high, gap)
-    path, bound = _balanced(case)
-    y_top, y_rest = np.empty(len(case.top.far)), np.empty(len(case.rest.far))
-    for i, j, *_, y_i, y_j in path:
-        y_top[i], y_rest[j] = y_i, y_j
-    scale = _scale(case, y_top, y_rest)
-    n_top, n_rest = (scale / y_top)[case.top.group], (scale / y_rest)[case.rest.group]
-    return Solution(bound, float(n_top.sum() + n_rest.sum()), n_top, n_rest)
+    half = (high - low) / 2.0
+    if half <= 0.0 or _kl(half, low + half, 1.0 - high + half) < LEAST:
+        return staircase.touching(top, rest)
+    return staircase.solve(make(top, rest))
 
 
-def _side(means: FloatArray, edge: float, nearer: int) -> Side:
-    """`nearer` is 0 if the first of two successive groups is nearer to the edge, 1 otherwise."""
+def make(top: FloatArray, rest: FloatArray) -> Case:
+    """The arms of both sides, grouped by mean."""
+    low, high = float(rest.max()), float(top.min())
+    beyond = 1.0 - high  # c = low + x and 1 - c = beyond + left
+    upper, top_means, top_apart = _side(top, high, 1)
+    lower, rest_means, rest_apart = _side(rest, low, 0)
+
+    def move(step: Step, x: float, left: float) -> float:
+        """e of the equation above."""
+        right, at, o, w, v, d_old = step
+        if right:
+            near, mean, apart, sign = o, rest_means[at], rest_apart[at], 1.0
+        else:
+            near, mean, apart, sign = w, top_means[at + 1], top_apart[at], -1.0
+        c, other = low + x, beyond + left
+        drop = near * apart + abs(w - o) * _kl(sign * near, mean, 1.0 - mean)
+        steep = _kl(-sign * w, c, other) + v / o * d_old
+        return _increment(steep / (v + w), v / o * drop / (v + w), sign, c, other, left)
+
+    return Case(
+        upper,
+        lower,
+        high - low,
+        lambda step, x, left: _kl(step, low + x, beyond + left),
+        lambda step, x, left: kl(step, low + x, beyond + left),
+        move,
+    )
+
+
+def _side(means: FloatArray, edge: float, nearer: int) -> tuple[Side, list[float], list[float]]:
+    """With the groups' means, and d(farther, nearer) of each and the next.
+
+    `nearer` is 0 if the first of two successive groups is nearer to the edge, 1 otherwise.
+    """
     key, group, size = np.unique(-means, return_inverse=True, return_counts=True)
     mean, far = -key, np.abs(-key - edge)
     step, near = np.diff(mean), mean[nearer : len(mean) - 1 + nearer]
     apart = kl(-step if nearer else step, near, 1.0 - near)
-    return Side(mean.tolist(), far.tolist(), size.astype(float).tolist(), apart.tolist(), group)
+    side = Side(far.tolist(), size.astype(float).tolist(), group)
+    return side, mean.tolist(), apart.tolist()
 
 
 def kl(x: FloatArray, c: FloatArray, rest: FloatArray) -> FloatArray:
@@ -152,150 +122,3 @@ def _increment(slope: float, goal: float, sign: float, c: float, rest: float, mo
             return new
         e = new
     return e
-
-
-def _walk(case: Case, i: int, j: int, start: FloatArray) -> tuple[list[Cell], bool]:
-    """The staircase from (i, j), `start` being x and rooms, and whether top has room at its end."""
-    top, rest, low, beyond, gap = case
-    x, room_i, room_j = start.tolist()
-    last_i, last_j = len(top.far) - 1, len(rest.far) - 1
-    y_i = y_j = 0.0
-    path: list[Cell] = []
-    while True:
-        left = max(gap - x, END * gap)
-        c, other, w_i, w_j = low + x, beyond + left, top.far[i] + left, rest.far[j] + x
-        d_i, d_j = _kl(w_i, c, other), _kl(-w_j, c, other)
-        if not path or path[-1][0] < i:  # otherwise it stays
-            y_i = d_i + w_i / w_j * d_j
-        if not path or path[-1][1] < j:
-            y_j = d_j + w_j / w_i * d_i
-        path.append((i, j, x, room_i, room_j, y_i, y_j))
-        excess = room_i * d_j > room_j * d_i
-        if i == last_i and j == last_j:
-            return path, excess
-        if i == last_i or (excess and j < last_j):
-            room_i, room_j = max(room_i - room_j * d_i / d_j, 0.0), rest.size[j + 1]
-            near, w, v, v_o, sign = rest.mean[j], rest.far[j + 1] + x, w_i, w_i / w_j, 1.0
-            drop = w_j * rest.apart[j] + (w - w_j) * _kl(w_j, near, 1.0 - near)
-            steep = _kl(-w, c, other) + v_o * d_j
-            j += 1
-        else:
-            room_i, room_j = top.size[i + 1], max(room_j - room_i * d_j / d_i, 0.0)
-            near, w, v, v_o, sign = top.mean[i + 1], top.far[i + 1] + left, w_j, w_j / w_i, -1.0
-            drop = w * top.apart[i] + (w_i - w) * _kl(-w, near, 1.0 - near)
-            steep = _kl(w, c, other) + v_o * d_i
-            i += 1
-        if x < gap:
-            e = _increment(steep / (v + w), v_o * drop / (v + w), sign, c, other, left)
-            x = min(x + e, gap)
-
-
-def _balanced(case: Case) -> tuple[list[Cell], float]:
-    """The staircase that ends with no room left, and the lower certificate from its plan."""
-    i, j, before = 0, 0, np.zeros(len(case.top.far) + len(case.rest.far) + 1)
-    rooms, done = (case.top.size[0], case.rest.size[0]), list[Cell]()
-    low, high = np.array([END * case.gap, *rooms]), np.array([case.gap, *rooms])
-    below, above = _walk(case, i, j, low)[0], _walk(case, i, j, high)[0]
-    while True:
-        while _disagreement(below, above, 0) is not None:
-            middle = (low + high) / 2.0
-            if high[0] > 2.0 * low[0]:
-                middle[0] = math.sqrt(low[0] * high[0])
-            if not low[0] < middle[0] < high[0]:
-                break
-            path, excess = _walk(case, i, j, middle)
-            if excess:
-                above, high = path, middle
-            else:
-                below, low = path, middle
-        step = _disagreement(below, above, 1)
-        end = len(below) if step is None else step
-        plan = before + _plan(case, below, end)
-        if step is None:
-            return done + below, _bound(case, plan, before + _plan(case, above, end))
-        done, before = done + below[:step], plan
-        below, above = below[step:], above[step:]
-        i, j = below[0][:2]
-        low, high = np.array(below[0][2:5]), np.array(above[0][2:5])
-
-
-def _disagreement(below: list[Cell], above: list[Cell], first: int) -> int | None:
-    """The first step, from `first` on, at which the walks share a cell but not its y."""
-    for step in range(first, len(below)):
-        one, two = below[step], above[step]
-        apart = one[5] > (1.0 + AGREE) * two[5] or two[6] > (1.0 + AGREE) * one[6]
-        if one[0] == two[0] and apart:  # i + j is the same at the same step
-            return step
-    return None
-
-
-def _plan(case: Case, path: list[Cell], steps: int) -> FloatArray:
-    """Over the first cells, sum_j l_ij d(mu_i, c_ij) for every i, the same for j, and sum l."""
-    i, j, x, room_i, room_j = (np.array(v) for v in list(zip(*path, strict=True))[:5])
-    down = np.diff(i) > 0  # i is full then; the last cell fills the arm that has just begun
-    down = np.append(down, down[-1:] if len(path) > 1 else False)
-    left = np.maximum(case.gap - x, END * case.gap)
-    d_i = case.to_top(np.array(case.top.far)[i], x, left)
-    d_j = case.to_rest(np.array(case.rest.far)[j], x, left)
-    mass = np.where(np.arange(len(path)) < steps, np.where(down, room_i / d_i, room_j / d_j), 0.0)
-    on_top = np.bincount(i, mass * d_i, len(case.top.far))
-    on_rest = np.bincount(j, mass * d_j, len(case.rest.far))
-    return np.concatenate((on_top, on_rest, [mass.sum()]))
-
-
-def _bound(case: Case, one: FloatArray, two: FloatArray) -> float:
-    """The lower certificate, from the best mixture of two plans.
-
-    For any l >= 0 and feasible n, sum l <= sum l_ij (n_i d(mu_i, c_ij) + n_j d(mu_j, c_ij)), which
-    is at most sum n times the largest load of an arm, its sum of l d. The plans of the last two
-    walks load one arm at the end too much and too little, a mixture of them all arms alike.
-    """
-    size, shares = np.array(case.top.size + case.rest.size), [0.0, 1.0]
-    for arm in (len(case.top.size) - 1, len(size) - 1):
-        over, under = one[arm] - size[arm], size[arm] - two[arm]
-        if over * under > 0.0:
-            shares.append(over / (over + under))
-    mixtures = [(1.0 - share) * one + share * two for share in shares]
-    return max(float(plan[-1] / (plan[:-1] / size).max()) for plan in mixtures)
-
-
-def _scale(case: Case, y_top: FloatArray, y_rest: FloatArray) -> float:
-    """The upper certificate: a factor that makes the counts 1/y feasible.
-
-    At every c the pair of the smallest d/y of either side must reach 1. By the crossing property
-    these are the pairs whose intervals on the lower envelopes of the two sides meet.
-    """
-    top, cut_top = _envelope(case.to_top, np.array(case.top.far), y_top, case.gap)
-    rest, cut_rest = _envelope(case.to_rest, np.array(case.rest.far), y_rest, case.gap)
-    cuts = np.concatenate(([-CUT], cut_top, cut_rest))
-    i = top[np.searchsorted(cut_top, cuts, side="right")]
-    j = rest[np.searchsorted(cut_rest, cuts, side="right")]
-    y_i, y_j = y_top[i], y_rest[j]
-    width = case.gap + np.array(case.top.far)[i] + np.array(case.rest.far)[j]
-    w_i, w_j = width * (y_i / (y_i + y_j)), width * (y_j / (y_i + y_j))
-    c, other = np.array(case.rest.mean)[j] + w_j, (1.0 - np.array(case.top.mean)[i]) + w_i
-    return float(1.0 / (kl(w_i, c, other) / y_i + kl(-w_j, c, other) / y_j).min())
-
-
-def _envelope(
-    d: Divergence, far: FloatArray, y: FloatArray, gap: float
-) -> tuple[IntArray, FloatArray]:
-    """The groups with the smallest d/y somewhere, and log(x/left) where one follows another.
-
-    A group that its successor undercuts before it undercuts its predecessor is never smallest.
-    """
-    from scipy.special import expit
-
-    kept = np.arange(len(y))
-    while True:
-        a, b = kept[:-1], kept[1:]
-        low, high = np.full(len(a), -CUT), np.full(len(a), CUT)
-        for _ in range(60):  # to the last bit of x and left
-            cut = (low + high) / 2.0
-            x, left = gap * expit(cut), gap * expit(-cut)
-            is_before = d(far[a], x, left) / y[a] <= d(far[b], x, left) / y[b]
-            low, high = np.where(is_before, cut, low), np.where(is_before, high, cut)
-        somewhere = np.diff(cut, prepend=-CUT, append=CUT) > 0.0
-        if somewhere.all():
-            return kept, cut
-        kept = kept[somewhere]

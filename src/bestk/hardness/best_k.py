@@ -13,8 +13,8 @@ from bestk.bounds.levels import SPLIT, faithful_delta
 from bestk.bounds.lil import lil_radius
 from bestk.errors import InputError
 from bestk.hardness import bernoulli, gaussian
-from bestk.kernels.types import BoolArray, FloatArray
-from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings, Rewards
+from bestk.kernels.types import BERNOULLI, BoolArray, FloatArray
+from bestk.rewards import Gaussian, Rewards
 
 SIGMA = 0.5  # the paper's experiments: variance 1/4 (Section 5)
 
@@ -137,7 +137,7 @@ def _assumed(sigma: float, rewards: Rewards | None) -> Rewards:
         return Gaussian(sigma)
     if real(sigma, "sigma") != SIGMA:
         raise InputError(f"sigma={sigma} was refused: rewards={rewards} already says what it is")
-    if not isinstance(rewards, Rewards) or isinstance(rewards, Ratings | Bounded):
+    if not isinstance(rewards, Rewards) or rewards.law is None:
         raise InputError(
             f"rewards={shown(rewards)} were refused: T* is solved for gaussian and bernoulli"
             " rewards"
@@ -151,7 +151,7 @@ def _checked(means: ArrayLike, k: int, rewards: Rewards) -> tuple[FloatArray, in
         raise InputError("means were refused: they must be a flat list of finite numbers")
     if not 1 <= k < mu.size:
         raise InputError(f"k={k} was refused: with {mu.size} means it must be 1 to {mu.size - 1}")
-    if isinstance(rewards, Bernoulli) and not ((mu >= 0.0) & (mu <= 1.0)).all():
+    if rewards.law == BERNOULLI and not ((mu >= 0.0) & (mu <= 1.0)).all():
         raise InputError("means were refused: those of Bernoulli rewards lie in [0, 1]")
     return mu, k
 
@@ -160,22 +160,8 @@ def _t_star(mu: FloatArray, k: int, rewards: Rewards) -> tuple[float, float, Flo
     """Lower and upper end of T*, and the shares that attain the upper end."""
     order = np.argsort(-mu, kind="stable")
     top, rest = mu[order[:k]], mu[order[k:]]
-    if isinstance(rewards, Bernoulli):
-        found = bernoulli.solve(top, rest)
-    else:
-        found = _gaussian(top, rest, rewards.sigma)
+    is_coin = rewards.law == BERNOULLI
+    found = bernoulli.solve(top, rest) if is_coin else gaussian.solve(top, rest, rewards.sigma)
     counts = np.empty(mu.size)
     counts[order] = np.concatenate((found.n_top, found.n_rest))
     return found.low, found.high, counts / counts.sum()
-
-
-def _gaussian(top: FloatArray, rest: FloatArray, sigma: float) -> gaussian.Solution:
-    """The solution in samples; infinite, counts equal, if the two sides touch."""
-    with np.errstate(over="ignore"):  # an infinite gap needs no samples
-        gap = float(top[-1] - rest[0])
-    unit = sigma / gap if gap > 0.0 else math.inf
-    if math.isinf(unit * unit):
-        return gaussian.Solution(math.inf, math.inf, np.ones(top.size), np.ones(rest.size))
-    found = gaussian.solve((top - top[-1]) / gap, (rest[0] - rest) / gap)
-    scale = 2.0 * unit * unit
-    return found._replace(low=scale * found.low, high=scale * found.high)

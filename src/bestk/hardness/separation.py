@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -165,12 +166,11 @@ def exchanges(rivals: Rivals, sampled: BoolArray) -> IntArray:
     """The pairs (i, j) for which OPT - i + j is feasible, one a row."""
     inside, outside = (np.flatnonzero(sampled & (rivals.optimum == side)) for side in (True, False))
     nothing, pairs = np.zeros(sampled.size), []
-    for i in inside.tolist():
-        for j in outside.tolist():
-            forced = np.full(sampled.size, -1, np.int8)
-            forced[[i, j]] = 1
-            if rivals.find(nothing, forced) is not None:
-                pairs.append((i, j))
+    for pair in product(inside.tolist(), outside.tolist()):
+        forced = np.full(sampled.size, -1, np.int8)
+        forced[list(pair)] = 1
+        if rivals.find(nothing, forced) is not None:
+            pairs.append(pair)
     return np.array(pairs, np.int64)
 
 
@@ -180,8 +180,6 @@ def separate_exchanges(
     """What `separate` gives, exactly, for a matroid: the worst exchanges are enough."""
     i, j = pairs.T
     ratios = (y[i] + y[j]) / ((rivals.means[i] - rivals.means[j]) / gaps.min()) ** 2
-    violated = []
-    for row in np.argsort(-ratios, kind="stable")[: 2 * gaps.size].tolist():
-        if ratios[row] > LIMIT:
-            violated.append(np.isin(np.arange(gaps.size), pairs[row]))
-    return float(ratios.max()), violated
+    worst = np.argsort(-ratios, kind="stable")[: 2 * gaps.size]
+    arms = np.arange(gaps.size)
+    return float(ratios.max()), [np.isin(arms, pairs[k]) for k in worst if ratios[k] > LIMIT]

@@ -106,25 +106,26 @@ def betting(
     lift = (x-low)/(c-low) - 1 = (x-c)/(c-low), mirrored for E-. A hole, an observation that is lost
     and counts as the worst that it can have been, is the lowest level to E+, the highest to E-.
     """
+    # numbers are made Python's: interpreted, numpy's take three times as long
     n_levels = e.levels.shape[0]
     last = 0 if sign > 0.0 else n_levels - 1
-    holes = counts[i, n_levels]
-    c = min(max(c, e.levels[0]), e.levels[n_levels - 1])
-    gap = sign * (c - e.levels[last])
+    holes = float(counts[i, n_levels])
+    c = float(min(max(c, e.levels[0]), e.levels[n_levels - 1]))
+    gap = sign * (c - float(e.levels[last]))
     if gap <= 0.0 and counts[i, last] < t:
         return np.inf, 0.0
     top, total, slope = -np.inf, 0.0, 0.0
     for g in range(e.points.shape[0]):
-        theta = e.points[g]
-        term, term_slope = e.log_weights[g], 0.0
+        theta = float(e.points[g])
+        term, term_slope = float(e.log_weights[g]), 0.0
         for x in range(n_levels):
-            n = counts[i, x]
+            n = float(counts[i, x])
             if x == last:
-                term += (n + holes) * e.log_rest[g]
+                term += (n + holes) * float(e.log_rest[g])
                 continue
-            if n == 0:
+            if n == 0.0:
                 continue
-            rise = sign * (e.levels[x] - c)
+            rise = sign * (float(e.levels[x]) - c)
             lift = rise / gap
             if lift < 1e300:
                 term += n * log1p(theta * lift)

@@ -7,20 +7,18 @@ clucb over those of lil-clucb should grow like log H as the gaps shrink.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from bestk.hardness import combinatorial_difficulty
-from bestk.paper import statistics as st
 from bestk.paper.panels import SIGMA
-from bestk.paper.results import ResultsFile, Row
-from bestk.paper.run import check_settings, measure
+from bestk.paper.results import Row
+from bestk.paper.run import Point
 from bestk.paper.statistics import Estimate
-from bestk.paper.verdicts import Claim, Comparison, Finding, below, growing
+from bestk.paper.verdicts import Claim, Comparison, below, growing
 from bestk.simulation import Instance, generate, structured
 
-PANEL = "cpe"
 POLICIES: tuple[tuple[str, str | None], ...] = (
     ("lil-clucb", "faithful"),
     ("lil-clucb", "heuristic"),
@@ -46,9 +44,9 @@ class Structure:
         return f"{self.decision} {self.text}"
 
     def make(self, gap: float) -> Instance:
-        """The instance with that gap."""
+        """The instance with that gap, which is kept where others have their alpha."""
         found = generate(self.text, self.decision, gap, True)
-        return structured(found.decision, found.means, name=self.name)
+        return replace(structured(found.decision, found.means, name=self.name), alpha=gap)
 
     def hardness(self, gap: float) -> float:
         """H, the sum of Delta_i^-2."""
@@ -64,58 +62,17 @@ STRUCTURES = (
 )
 
 
-@dataclass(frozen=True)
-class Point:
-    """One policy on one structure at one gap."""
-
-    structure: Structure
-    gap: float
-    policy: str
-    variant: str | None
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """The row it fills."""
-        return PANEL, self.structure.name, self.gap, self.policy, self.variant
-
-
 def points(quick: bool) -> list[Point]:
     """Every point, large gaps first; quick leaves the small gaps out."""
     return [
-        Point(structure, gap, policy, variant)
-        for structure in STRUCTURES
-        for gap in (structure.gaps[:3] if quick else structure.gaps)
+        Point("cpe", f"{each.name} G={gap}", each.make(gap), policy, variant, share)
+        for each in STRUCTURES
+        for gap, share in list(zip(each.gaps, each.shares, strict=False))[: 3 if quick else None]
         for policy, variant in POLICIES
     ]
 
 
-def run_points(
-    file: ResultsFile,
-    wanted: Sequence[Point],
-    runs: int,
-    jobs: int | None,
-    progress: Callable[[Point], None],
-    executor: Executor | None = None,
-) -> None:
-    """Fill the file; in its rows `alpha` is the gap and `k` is empty."""
-    for point in wanted:
-        share = point.structure.shares[point.structure.gaps.index(point.gap)]
-        own = max(2, math.ceil(runs * share))
-        if point.key in file.rows:
-            check_settings(file, file.rows[point.key], own)
-        else:
-            file.append(_run(point, own, jobs, executor))
-        progress(point)
-
-
-def _run(point: Point, runs: int, jobs: int | None, executor: Executor | None) -> Row:
-    instance = point.structure.make(point.gap)
-    row = measure(PANEL, instance, point.policy, point.variant, runs, jobs, executor)
-    return replace(row, alpha=point.gap)
-
-
-@dataclass(frozen=True)
-class Ratio:
+class Ratio(NamedTuple):
     """Samples of one policy over samples of another at one H."""
 
     hardness: float
@@ -134,7 +91,7 @@ def ratios(
     for gap in structure.gaps:
         slow, fast = own.get((gap, policy, None)), own.get((gap, "lil-clucb", variant))
         if slow is not None and fast is not None:
-            error = math.hypot(slow.sem / slow.mean, fast.sem / fast.mean)
+            error = math.hypot(slow.samples.relative, fast.samples.relative)
             found.append(Ratio(structure.hardness(gap), slow.mean / fast.mean, error))
     return found
 
@@ -148,13 +105,13 @@ def fewer(rows: Sequence[Row]) -> list[Claim]:
     ):
         comparisons = [
             Comparison(
-                f"{structure.name} {variant}, H={point.hardness:.3g}",
-                Estimate(point.value, point.value * point.error),
+                f"{structure.name} {variant}, H={hardness:.3g}",
+                Estimate(value, value * error),
                 Estimate(1.0, 0.0),
             )
             for structure in STRUCTURES
             if decisions is None or structure.decision in decisions
-            for point in ratios(rows, structure, variant, "e-clucb")
+            for hardness, value, error in ratios(rows, structure, variant, "e-clucb")
         ]
         if comparisons:
             claims.append(below(name, f"beyond the paper: e-clucb {text}", comparisons, limit))
@@ -163,25 +120,13 @@ def fewer(rows: Sequence[Row]) -> list[Claim]:
 
 def growth(rows: Sequence[Row]) -> Claim | None:
     """Does the ratio grow with log H?"""
+    text = "CPE: samples of clucb over samples of lil-clucb grow with log H (slope of the ratio)"
     series = {
-        f"{structure.name} {variant}": ratios(rows, structure, variant)
+        f"{structure.name} {variant}": [
+            (math.log(hardness), value, value * error)
+            for hardness, value, error in ratios(rows, structure, variant)
+        ]
         for structure in STRUCTURES
         for variant in ("faithful", "heuristic")
     }
-    findings = [
-        Finding(
-            where,
-            st.slope(
-                [math.log(point.hardness) for point in found],
-                [point.value for point in found],
-                [point.value * point.error for point in found],
-                comparisons=len(series),
-            ),
-        )
-        for where, found in series.items()
-        if len(found) >= 2
-    ]
-    if not findings:
-        return None
-    text = "CPE: samples of clucb over samples of lil-clucb grow with log H (slope of the ratio)"
-    return growing("11", text, findings)
+    return growing("11", text, series)

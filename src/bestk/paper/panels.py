@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bestk.errors import InputError, UnknownName
@@ -41,42 +42,46 @@ class Panel:
         return make_instance(self.instance, arms=arms, k=self.k, alpha=self.alpha)
 
     def variant_of(self, policy: str) -> str | None:
-        """The variant of a policy in this panel; one that has none is the same in all of them."""
-        return self.variant if CATALOGUE[policy].variants else None
+        """The variant of a policy in this panel."""
+        return variant_of(policy, self.variant)
 
 
-def _panels() -> tuple[Panel, ...]:
-    rows = (  # figure, title, instance, alpha, K; faithful and heuristic alternate
-        (1, "1-sparse, K=2", "1-sparse", None, "2"),
-        (1, "1-sparse, K=N/2", "1-sparse", None, "N/2"),
-        (1, "0.3-exponential, K=2", "exponential", 0.3, "2"),
-        (1, "0.3-exponential, K=N/2", "exponential", 0.3, "N/2"),
-        (2, "1-sparse, K=1", "1-sparse", None, "1"),
-        (2, "lil-exponential, alpha=0.3, K=1", "lil-exponential", 0.3, "1"),
-        (2, "lil-exponential, alpha=0.6, K=1", "lil-exponential", 0.6, "1"),
-    )
-    panels = []
-    for figure in (1, 2):
-        letters = iter("abcdefgh")
-        for _, title, instance, alpha, k in (row for row in rows if row[0] == figure):
-            for variant in ("faithful", "heuristic"):
-                # Section 5.2: faithful lil'UCB is an order of magnitude worse, and left out
-                extra = ("lil-ucb",) if figure == 2 and variant == "heuristic" else ()
-                panels.append(
-                    Panel(
-                        f"fig{figure}{next(letters)}",
-                        title,
-                        instance,
-                        alpha,
-                        k,
-                        variant,
-                        (*BEST_K, *extra, OURS),
-                    )
-                )
-    return tuple(panels)
+VARIANTS = ("faithful", "heuristic")
 
 
-PANELS = _panels()
+def variant_of(policy: str, variant: str) -> str | None:
+    """The variant of a policy; one that has none is the same wherever it is run."""
+    return variant if CATALOGUE[policy].variants else None
+
+
+def _panels(
+    figure: int, *rows: tuple[str, str, float | None, str], **extra: tuple[str, ...]
+) -> Iterator[Panel]:
+    """Faithful and heuristic in turn; `extra` policies of a variant."""
+    letters = iter("abcdefgh")
+    for title, instance, alpha, k in rows:
+        for variant in VARIANTS:
+            policies = (*BEST_K, *extra.get(variant, ()), OURS)
+            name = f"fig{figure}{next(letters)}"
+            yield Panel(name, title, instance, alpha, k, variant, policies)
+
+
+PANELS = (
+    *_panels(
+        1,
+        ("1-sparse, K=2", "1-sparse", None, "2"),
+        ("1-sparse, K=N/2", "1-sparse", None, "N/2"),
+        ("0.3-exponential, K=2", "exponential", 0.3, "2"),
+        ("0.3-exponential, K=N/2", "exponential", 0.3, "N/2"),
+    ),
+    *_panels(
+        2,
+        ("1-sparse, K=1", "1-sparse", None, "1"),
+        ("lil-exponential, alpha=0.3, K=1", "lil-exponential", 0.3, "1"),
+        ("lil-exponential, alpha=0.6, K=1", "lil-exponential", 0.6, "1"),
+        heuristic=("lil-ucb",),  # Section 5.2: faithful lil'UCB is ten times worse, and left out
+    ),
+)
 
 
 def choose(names: str | None) -> tuple[tuple[Panel, ...], bool]:

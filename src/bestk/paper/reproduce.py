@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from bestk.errors import InputError
 from bestk.paper import claims, cpe, run
-from bestk.paper.further_claims import FURTHER, Lab
+from bestk.paper.further_claims import FURTHER
 from bestk.paper.panels import FULL_ARMS, QUICK_ARMS, Panel, choose
 from bestk.paper.results import ResultsFile, Row, Rows
+from bestk.paper.run import Lab
 from bestk.paper.verdicts import Claim
 
 FULL_RUNS, QUICK_RUNS = 200, 20
@@ -50,34 +51,24 @@ class Experiment:
         self, file: ResultsFile, jobs: int | None, executor: Executor | None, progress: Progress
     ) -> Reproduction:
         """Run what the file does not hold yet, then test the claims."""
-        points = list(run.points(self.panels, QUICK_ARMS if self.quick else FULL_ARMS))
+        points = run.points(self.panels, QUICK_ARMS if self.quick else FULL_ARMS)
         cpe_points = cpe.points(self.quick) if self.with_cpe else []
+        lab, further = Lab(self.runs, jobs, executor), []
         with progress("reproducing", len(points) + len(cpe_points)) as advance:
-            run.run_points(
-                file,
-                points,
-                self.runs,
-                jobs,
-                lambda p: advance(1, f"{p.panel.id} N={p.arms} {p.policy}"),
-                executor,
-            )
-            cpe.run_points(
-                file,
-                cpe_points,
-                self.runs,
-                jobs,
-                lambda p: advance(1, f"{p.structure.name} G={p.gap} {p.policy}"),
-                executor,
-            )
-        further = []
+            for point in run.run_points(file, points + cpe_points, lab):
+                advance(1, f"{point.label} {point.policy}")
         if self.names is None:
             with progress("testing claims", len(FURTHER)) as advance:
                 for test in FURTHER:
-                    further.append(test(Lab(self.runs, jobs, executor)))
+                    further.append(test(lab))
                     advance(1, "testing claims")
         rows = {point.key: file.rows[point.key] for point in points}
         cpe_rows = [file.rows[point.key] for point in cpe_points]
-        return Reproduction(rows, cpe_rows, _verdicts(rows, cpe_rows, further), self.command)
+        found = [*claims.from_panels(rows), *further, *cpe.fewer(cpe_rows)]
+        if (growth := cpe.growth(cpe_rows)) is not None:
+            found.append(growth)
+        found.sort(key=lambda claim: (int(claim.id.split("-")[0]), claim.id))
+        return Reproduction(rows, cpe_rows, found, self.command)
 
 
 def choose_experiment(names: str | None, quick: bool, runs: int | None) -> Experiment:
@@ -87,11 +78,3 @@ def choose_experiment(names: str | None, quick: bool, runs: int | None) -> Exper
     if runs < 2:
         raise InputError(f"runs={runs} was refused: an interval needs at least 2")
     return Experiment(*choose(names), quick, runs, names)
-
-
-def _verdicts(rows: Rows, cpe_rows: list[Row], further: list[Claim]) -> list[Claim]:
-    """All claims in the order of their numbers."""
-    found = [*claims.from_panels(rows), *further, *cpe.fewer(cpe_rows)]
-    if (growth := cpe.growth(cpe_rows)) is not None:
-        found.append(growth)
-    return sorted(found, key=lambda claim: (int(claim.id.split("-")[0]), claim.id))

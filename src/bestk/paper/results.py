@@ -6,14 +6,17 @@ import csv
 import io
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from bestk.errors import InputError, ResultsFileError
 from bestk.output import refusal
+from bestk.paper.statistics import Estimate
 
 Key = tuple[object, ...]
+Begins = tuple[str, str, float | None, int, int | None, str, str | None]  # panel to variant
 
 
 @dataclass(frozen=True)
@@ -35,17 +38,30 @@ class Row:
     seed: int
 
     @property
+    def samples(self) -> Estimate:
+        """Their mean, with its standard error."""
+        return Estimate(self.mean, self.sem)
+
+    @property
     def key(self) -> Key:
         """What identifies a row in the file."""
-        if self.k is None:  # a combinatorial instance; alpha is its gap
-            return self.panel, self.instance, self.alpha, self.policy, self.variant
-        return self.panel, self.arms, self.policy
+        return key_of(astuple(self)[:7])
+
+
+def key_of(begins: Begins) -> Key:
+    """What identifies a row that begins like this."""
+    panel, instance, alpha, arms, k, policy, variant = begins
+    if k is None:  # a combinatorial instance; alpha is its gap
+        return panel, instance, alpha, policy, variant
+    return panel, arms, policy
 
 
 Rows = Mapping[Key, Row]  # the rows of the paper's panels by (panel, arms, policy)
 
 HEADER = tuple(field.name for field in fields(Row))
-_NUMBERS = {"arms": int, "runs": int, "wrong": int, "unfinished": int, "seed": int}
+_EMPTY = ("alpha", "k", "variant")  # cells that may be
+_KINDS: dict[str, Callable[[str], Any]] = dict.fromkeys(("alpha", "mean", "sem"), float)
+_KINDS |= dict.fromkeys(("arms", "k", "runs", "wrong", "unfinished", "seed"), int)
 
 
 def _line(cells: tuple[object, ...]) -> str:
@@ -55,21 +71,14 @@ def _line(cells: tuple[object, ...]) -> str:
 
 
 def _parse(cells: list[str]) -> Row:
-    values = dict(zip(HEADER, cells, strict=True))
-    mean, sem = float(values["mean"]), float(values["sem"])
-    if not (math.isfinite(mean) and math.isfinite(sem)):
+    values: list[Any] = [
+        _KINDS.get(name, str)(cell) if cell or name not in _EMPTY else None
+        for name, cell in zip(HEADER, cells, strict=True)
+    ]
+    row = Row(*values)
+    if not (math.isfinite(row.mean) and math.isfinite(row.sem)):
         raise ValueError("not finite")
-    return Row(
-        panel=values["panel"],
-        instance=values["instance"],
-        alpha=float(values["alpha"]) if values["alpha"] else None,
-        k=int(values["k"]) if values["k"] else None,
-        policy=values["policy"],
-        variant=values["variant"] or None,
-        mean=mean,
-        sem=sem,
-        **{name: kind(values[name]) for name, kind in _NUMBERS.items()},
-    )
+    return row
 
 
 class ResultsFile:

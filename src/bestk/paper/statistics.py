@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
 
 from bestk.kernels.types import FloatArray
 
 LEVEL = 0.95
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(NamedTuple):
     """An estimate with its confidence interval."""
 
     value: float
@@ -23,8 +24,7 @@ class Interval:
         return f"{self.value:.3g} [{self.low:.3g}, {self.high:.3g}]"
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(NamedTuple):
     """A mean with its standard error."""
 
     mean: float
@@ -69,11 +69,10 @@ def slope(
     x: Sequence[float], y: Sequence[float], errors: Sequence[float], *, comparisons: int = 1
 ) -> Interval:
     """Weighted least-squares slope of y, whose standard errors are known, on x."""
-    weights = [1.0 / max(error, 1e-12) ** 2 for error in errors]
-    total = sum(weights)
-    centre = sum(w * v for w, v in zip(weights, x, strict=True)) / total
-    spread = sum(w * (v - centre) ** 2 for w, v in zip(weights, x, strict=True))
-    value = sum(w * (v - centre) * u for w, v, u in zip(weights, x, y, strict=True)) / spread
+    weights = np.maximum(errors, 1e-12) ** -2.0
+    around = np.array(x) - np.average(x, weights=weights)
+    spread = float(weights @ around**2)
+    value = float(weights @ (around * y)) / spread
     half = _z(comparisons) / math.sqrt(spread)
     return Interval(value, value - half, value + half)
 

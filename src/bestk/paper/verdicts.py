@@ -7,9 +7,9 @@ Intervals of one claim are simultaneous (Bonferroni). What "level with", "slight
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from bestk.paper import statistics as st
 from bestk.paper.statistics import Estimate, Interval
@@ -32,9 +32,13 @@ class Claim:
         """What claims.json holds."""
         return asdict(self)
 
+    @classmethod
+    def about(cls, name: str, text: str, interval: Interval, holds: bool, detail: str) -> Claim:
+        """The claim whose statistic is this interval."""
+        return cls(name, text, interval.value, (interval.low, interval.high), holds, detail)
 
-@dataclass(frozen=True)
-class Comparison:
+
+class Comparison(NamedTuple):
     """Two estimates whose ratio a claim speaks of."""
 
     where: str
@@ -42,79 +46,60 @@ class Comparison:
     second: Estimate
 
 
-@dataclass(frozen=True)
-class Finding:
-    """An interval and what it is about."""
-
-    where: str
-    interval: Interval
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.interval}"
-
-
 def judge(
     name: str,
     text: str,
-    findings: Sequence[Finding],
+    found: Mapping[str, Interval],
     supports: Callable[[Interval], bool],
     contradicts: Callable[[Interval], bool],
     extremity: Callable[[Interval], float],
 ) -> Claim:
-    """The claim holds if all findings support it; the most extreme one is shown."""
-    worst = max(findings, key=lambda f: extremity(f.interval))
-    against = [f for f in findings if contradicts(f.interval)]
-    unclear = [f for f in findings if not supports(f.interval) and not contradicts(f.interval)]
-    detail = f"{len(findings)} intervals; the extreme one: {worst}"
+    """The claim holds if all intervals support it; the most extreme one is shown."""
+    worst = max(found, key=lambda where: extremity(found[where]))
+    against = [where for where, i in found.items() if contradicts(i)]
+    unclear = [where for where, i in found.items() if not supports(i) and where not in against]
+    detail = f"{len(found)} intervals; the extreme one: {worst}: {found[worst]}"
     for label, some in (("contradicted", against), ("not resolved", unclear)):
         if some:
+            spelt = ", ".join(f"{where}: {found[where]}" for where in some[:SHOWN])
             more = ", ..." if len(some) > SHOWN else ""
-            detail += f"; {label} in {len(some)}: {', '.join(map(str, some[:SHOWN]))}{more}"
-    interval = worst.interval
-    return Claim(
-        name,
-        text,
-        interval.value,
-        (interval.low, interval.high),
-        not against and not unclear,
-        detail,
-    )
+            detail += f"; {label} in {len(some)}: {spelt}{more}"
+    return Claim.about(name, text, found[worst], not against and not unclear, detail)
 
 
-def growing(name: str, text: str, slopes: Sequence[Finding]) -> Claim:
-    """Every slope is positive."""
+Series = Sequence[tuple[float, float, float]]  # x, y and the standard error of y
+
+
+def growing(name: str, text: str, series: Mapping[str, Series]) -> Claim | None:
+    """Every series with two points or more has a positive slope; None if there is no such."""
+    long = {where: points for where, points in series.items() if len(points) >= 2}
+    slopes = {
+        where: st.slope(*zip(*points, strict=True), comparisons=len(long))
+        for where, points in long.items()
+    }
+    if not slopes:
+        return None
     return judge(name, text, slopes, lambda i: i.low > 0, lambda i: i.high <= 0, lambda i: -i.low)
 
 
-def ratios(comparisons: Sequence[Comparison]) -> list[Finding]:
+def ratios(comparisons: Sequence[Comparison]) -> dict[str, Interval]:
     """First over second for each, simultaneous."""
-    return [
-        Finding(c.where, st.ratio(c.first, c.second, comparisons=len(comparisons)))
-        for c in comparisons
-    ]
+    return {c.where: st.ratio(*c[1:], comparisons=len(comparisons)) for c in comparisons}
 
 
 def below(name: str, text: str, comparisons: Sequence[Comparison], limit: float = 1.0) -> Claim:
     """Every ratio lies below the limit."""
+    found = ratios(comparisons)
     return judge(
-        name,
-        text,
-        ratios(comparisons),
-        lambda i: i.high < limit,
-        lambda i: i.low >= limit,
-        lambda i: i.high,
+        name, text, found, lambda i: i.high < limit, lambda i: i.low >= limit, lambda i: i.high
     )
 
 
 def not_below(name: str, text: str, comparisons: Sequence[Comparison]) -> Claim:
     """No ratio is shown to lie below 1."""
+    found = ratios(comparisons)
     return judge(
-        name,
-        text,
-        ratios(comparisons),
-        lambda i: i.high >= 1.0,
-        lambda i: i.high < 1.0,
-        lambda i: -i.high,
+        name, text, found, lambda i: i.high >= 1.0, lambda i: i.high < 1.0, lambda i: -i.high
     )
 
 

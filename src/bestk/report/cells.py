@@ -10,7 +10,6 @@ control characters, line ends, halves of surrogate pairs.
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable
 from typing import Any
 
 TEXT = "'"  # before a text that would be read as something else
@@ -23,24 +22,9 @@ def text_cell(text: str) -> str:
     return _cell(text, text.startswith('"'))
 
 
-def read_text_cell(cell: str) -> str:
-    """What `text_cell` was given."""
-    return str(json.loads(cell)) if cell.startswith('"') else cell.removeprefix(TEXT)
-
-
 def label_cell(label: Any) -> str:
     """The label of an arm: a text, or anything else that JSON can write."""
     return _cell(label, _is_json(label)) if isinstance(label, str) else json.dumps(label)
-
-
-def read_label_cell(cell: str) -> Hashable:
-    """The label that `label_cell` was given; tuples as tuples."""
-    from bestk.decisions.labels import freeze
-
-    found: Hashable = cell.removeprefix(TEXT)
-    if not cell.startswith(TEXT) and _is_json(cell):
-        found = freeze(json.loads(cell))
-    return found
 
 
 def _cell(text: str, is_ambiguous: bool) -> str:

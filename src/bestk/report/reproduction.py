@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import json
+from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 
 from bestk.output import write_text
 from bestk.paper.reproduce import Reproduction
+from bestk.paper.verdicts import Claim
 from bestk.report.figures import best_k, cpe
-from bestk.report.page import claims as page
+from bestk.report.page.style import document
 
 
 def write(found: Reproduction, folder: Path) -> list[Path]:
@@ -17,8 +21,38 @@ def write(found: Reproduction, folder: Path) -> list[Path]:
     figures = best_k.save(found.rows, folder)
     if found.cpe_rows:
         figures += cpe.save(found.cpe_rows, folder)
-    text = json.dumps([claim.to_dict() for claim in found.claims], indent=1) + "\n"
-    write_text(verdicts, text)
+    write_text(verdicts, json.dumps([claim.to_dict() for claim in found.claims], indent=1) + "\n")
     pictures = [path for path in figures if path.suffix == ".png"]
-    page.write(report, pictures, found.claims, found.command)
+    write_text(report, page(pictures, found.claims, found.command))
     return [*figures, verdicts, report]
+
+
+def _row(claim: Claim) -> str:
+    verdict = '<td class="yes">holds</td>' if claim.holds else '<td class="no">does not hold</td>'
+    return (
+        f"<tr><td>{escape(claim.id)}</td>"
+        f'<td>{escape(claim.claim)}<div class="detail">{escape(claim.detail)}</div></td>'
+        f'<td class="n">{claim.statistic:.3g}<br>[{claim.ci[0]:.3g}, {claim.ci[1]:.3g}]</td>'
+        f"{verdict}</tr>"
+    )
+
+
+def page(figures: Sequence[Path], claims: Sequence[Claim], command: str) -> str:
+    """Figures (PNG files) and verdicts on one page that needs nothing else."""
+    images = "\n".join(
+        f'<p><img alt="{figure.stem}" src="data:image/png;base64,'
+        f'{base64.b64encode(figure.read_bytes()).decode()}"></p>'
+        for figure in figures
+    )
+    held = sum(claim.holds for claim in claims)
+    body = f"""<h1>Best-K identification: the paper reproduced</h1>
+<p>Jiang, Li and Qiao (2017), <em>Practical Algorithms for Best-K Identification in Multi-Armed
+Bandits</em>, Section 5: Gaussian rewards of variance 1/4, error &nu; = 0.01. Made by
+<code>{escape(command)}</code>; every number is in <code>results.csv</code>.</p>
+{images}
+<h2>What the text claims, and what we find</h2>
+<p>{held} of {len(claims)} statements hold. A statement holds only if every one of its simultaneous
+95% intervals supports it; the statistic shown is the most extreme one.</p>
+<table><tr><th></th><th>claim</th><th>statistic, interval</th><th>verdict</th></tr>
+{"".join(map(_row, claims))}</table>"""
+    return document("Best-K: the paper reproduced", body)

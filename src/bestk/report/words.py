@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 
 from bestk.decisions import TopK
 from bestk.kernels.types import EVIDENCE
-from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings, Rewards
 from bestk.study import Result
 from bestk.study.result import rounded_up as slack
 from bestk.study.specification import Specification
@@ -32,11 +32,6 @@ def many(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def percent(delta: float) -> str:
-    """1 - delta, without the digits of a binary fraction."""
-    return f"{100.0 * (1.0 - delta):.10g}%"
-
-
 def ordinal(number: int) -> str:
     """1st, 2nd, 3rd, 4th, ..., 11th."""
     ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
@@ -45,46 +40,39 @@ def ordinal(number: int) -> str:
 
 def headline(specification: Specification, n_arms: int) -> str:
     """What is looked for."""
-    problem = specification.problem
-    best = "largest" if problem.maximize else "smallest"
-    if isinstance(problem.decision, TopK):
-        k = problem.decision.k
-        return f"the {f'{k:,} arms' if k > 1 else 'arm'} of {n_arms:,} with the {best} mean"
-    return f"the {kind(specification)} with the {best} total mean, of {n_arms:,} arms"
-
-
-def kind(specification: Specification) -> str:
-    """The decision class."""
-    return specification.problem.decision.kind.replace("-", " ")
+    decision = specification.problem.decision
+    best = "largest" if specification.problem.maximize else "smallest"
+    if isinstance(decision, TopK):
+        arms = f"{decision.k:,} arms" if decision.k > 1 else "arm"
+        return f"the {arms} of {n_arms:,} with the {best} mean"
+    return f"the {decision.kind.replace('-', ' ')} with the {best} total mean, of {n_arms:,} arms"
 
 
 def statement(specification: Specification, result: Result, epsilon: float) -> str:
     """What is true of the answer with probability at least 1 - delta."""
-    problem, n_arms = specification.problem, len(result.arms)
-    best = "largest" if problem.maximize else "smallest"
-    if not isinstance(problem.decision, TopK):
+    decision, n_arms = specification.problem.decision, len(result.arms)
+    best, worse, side = "smallest", "larger", "above"
+    if specification.problem.maximize:
+        best, worse, side = "largest", "smaller", "below"
+    if not isinstance(decision, TopK):
+        kind = decision.kind.replace("-", " ")
         how = f"within {slack(epsilon)} of" if epsilon else "equal to"
-        return (
-            f"the total of the true means of this {kind(specification)} is {how} the {best} total"
-            " there is"
-        )
-    k = problem.decision.k
+        return f"the total of the true means of this {kind} is {how} the {best} total there is"
+    k = decision.k
     these = f"every one of these {k:,} arms" if k > 1 else "this arm"
     there = " that are in the study" if specification.max_arms is not None else ""
     edge = f"the {f'{ordinal(k)} ' if k > 1 else ''}{best} of all {n_arms:,}{there}"
-    if epsilon == 0.0:
-        worse = "smaller" if problem.maximize else "larger"
-        return f"{these} has a true mean no {worse} than {edge}"
-    side = "below" if problem.maximize else "above"
-    return f"{these} has a true mean at most {slack(epsilon)} {side} {edge}"
+    how = f"no {worse} than" if epsilon == 0.0 else f"at most {slack(epsilon)} {side}"
+    return f"{these} has a true mean {how} {edge}"
 
 
 def certificate(specification: Specification, result: Result) -> list[str]:
     """The certificate in words, or that there is none, and what could be had instead."""
-    surely = f"with probability at least {percent(specification.problem.delta)}"
+    problem = specification.problem
+    # without the digits of a binary fraction
+    surely = f"with probability at least {100.0 * (1.0 - problem.delta):.10g}%"
     if result.certified:
-        proved = statement(specification, result, specification.problem.epsilon)
-        return [f"Certified: {surely}, {proved}."]
+        return [f"Certified: {surely}, {statement(specification, result, problem.epsilon)}."]
     if result.stopped == "rule":
         return [
             f"Not certified: the rule of {policy(specification)} has stopped, but it is a"
@@ -113,19 +101,14 @@ def policy(specification: Specification) -> str:
     return f"{problem.policy}{f' ({variant})' if variant else ''}"
 
 
-def loss(specification: Specification) -> str:
-    """What lost pulls mean for the guarantee."""
-    return WORST if specification.lost == "worst" else LOSS
-
-
 def assumptions(specification: Specification) -> list[str]:
     """What the proof takes for granted."""
     problem = specification.problem
     spec = specification.configure(problem.decision.n_arms)[1].spec
-    said = [rewards(problem.rewards)]
+    said = [problem.rewards.description]
     if spec.radius != EVIDENCE:
         said.append("All rewards of an arm have the same mean and are independent of each other.")
-    elif spec.log_both > float("-inf"):  # Theorems 1 and 3
+    elif spec.log_both > -math.inf:  # Theorems 1 and 3
         said.append(
             "A reward has its arm's mean whatever was seen before it, and rewards that were under"
             " way at the same time are independent of each other."
@@ -148,21 +131,4 @@ def assumptions(specification: Specification) -> list[str]:
         )
     elif specification.lost == "skip":
         said.append("What was lost does not depend on the reward it would have brought.")
-    said.append("All settings below were fixed before the first observation.")
-    return said
-
-
-def rewards(assumed: Rewards) -> str:
-    """What is assumed of one reward, and whether that is checked."""
-    if isinstance(assumed, Bernoulli):
-        return "Rewards are 0 or 1 (checked, one by one)."
-    if isinstance(assumed, Ratings):
-        levels = ", ".join(f"{level:g}" for level in assumed.levels)
-        return f"Rewards are one of {levels} (checked, one by one)."
-    if isinstance(assumed, Bounded):
-        return f"Rewards lie between {assumed.low:g} and {assumed.high:g} (checked, one by one)."
-    how = "are normal" if isinstance(assumed, Gaussian) else "scatter no wider than normal"
-    return (
-        f"Rewards {how} with standard deviation {assumed.sigma:g} around the arm's mean (taken on"
-        " trust: no data can show it)."
-    )
+    return [*said, "All settings below were fixed before the first observation."]

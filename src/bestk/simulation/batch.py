@@ -6,8 +6,6 @@ and in whatever company it is played.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +13,7 @@ import numpy as np
 from bestk.compiled.live import Kernels, Machine, is_python
 from bestk.compiled.programs import PLAY, TURN, Loaded, Program
 from bestk.kernels import loop
-from bestk.kernels.types import TOTAL, BoolArray, IntArray, State, World
-from bestk.policies import Configured
+from bestk.kernels.types import TOTAL, BoolArray, IntArray, State
 from bestk.policies.stepper import Stepper
 from bestk.problem import Problem
 from bestk.simulation.instances import Instance
@@ -32,52 +29,21 @@ class Outcome(NamedTuple):
     finished: BoolArray
     right: BoolArray  # finished, and a valid answer
 
-    @classmethod
-    def of(cls, runs: int) -> Outcome:
-        """Room for that many runs."""
-        counts, flags = np.zeros((2, runs), np.int64), np.zeros((2, runs), np.bool_)
-        return cls(counts[0], counts[1], flags[0], flags[1])
 
-    def clear(self) -> None:
-        """Forget all runs."""
-        for row in self:
-            row[:] = 0
-
-    @classmethod
-    def joined(cls, blocks: Sequence[Outcome]) -> Outcome:
-        """Blocks of runs, one after the other."""
-        return cls(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
-
-
-@dataclass(frozen=True, eq=False)
 class Batch:
-    """Consecutive runs of one simulation."""
+    """Consecutive runs of one simulation, yet to be played."""
 
-    configured: Configured
-    world: World
-    instance: Instance
-    acceptable: BoolArray
-    least: float
-    max_samples: int
-    runs: range
-    outcome: Outcome
-    cancel: IntArray
-
-    @classmethod
-    def of(cls, instance: Instance, problem: Problem, seed: int, cap: int, runs: range) -> Batch:
-        """A batch that is yet to be played."""
+    def __init__(
+        self, instance: Instance, problem: Problem, seed: int, max_samples: int, runs: range
+    ) -> None:
+        self.instance, self.max_samples, self.runs = instance, max_samples, runs
+        self.configured = problem.configure(seed)
+        self.world = instance.world(problem.rewards)
+        self.acceptable = _acceptable(instance, problem.epsilon)
         rounding = ROUNDING * (1.0 + abs(instance.best_total))
-        return cls(
-            configured=problem.configure(seed),
-            world=instance.world(problem.rewards),
-            instance=instance,
-            acceptable=_acceptable(instance, problem.epsilon),
-            least=instance.best_total - problem.epsilon - rounding,
-            max_samples=cap,
-            runs=runs,
-            outcome=Outcome.of(len(runs)),
-            cancel=np.zeros(1, np.int64),
-        )
+        self.least = instance.best_total - problem.epsilon - rounding
+        counts, flags = np.zeros((2, len(runs)), np.int64), np.zeros((2, len(runs)), np.bool_)
+        self.outcome, self.cancel = Outcome(*counts, *flags), np.zeros(1, np.int64)
 
     @property
     def program(self) -> Program:
@@ -120,7 +86,8 @@ class Batch:
             self.cancel,
         )
         if loaded is None:
-            loop.play_many(*arguments)
+            with np.errstate(all="ignore"):  # machine code does not warn either
+                loop.play_many(*arguments)
         else:
             loaded.code["play_many"](*map(loaded.lean, arguments))
 

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Executor
 from functools import partial
+
+import numpy as np
 
 from bestk.compiled.live import is_python
 from bestk.compiled.modes import NEVER, mode
 from bestk.compiled.programs import wait
 from bestk.compiled.rent import loaded_at_once, rent_left, renting
-from bestk.problem import Problem
 from bestk.simulation.batch import Batch, Outcome
-from bestk.simulation.instances import Instance
-from bestk.simulation.spreading import Progress, spread, spread_over_threads
-
-CHUNKS = 8  # pieces of work per job: small enough to share, large enough to amortise
-
-
-def _blocks(runs: range, jobs: int) -> list[range]:
-    size = max(1, math.ceil(len(runs) / (CHUNKS * jobs)))
-    return [runs[start : start + size] for start in range(0, len(runs), size)]
+from bestk.simulation.spreading import Progress, blocks_of, ignore, spread, spread_over_threads
 
 
 def play_here(batch: Batch, jobs: int, progress: Progress) -> Outcome:
@@ -39,7 +32,7 @@ def play_here(batch: Batch, jobs: int, progress: Progress) -> Outcome:
     if loaded is None and _is_played_interpreted(batch):
         progress(len(batch.runs))
         return batch.outcome
-    code, blocks = loaded or batch.program.acquire(), _blocks(batch.runs, jobs)
+    code, blocks = loaded or batch.program.acquire(), blocks_of(batch.runs, jobs)
     spread_over_threads(jobs, lambda part: batch.play(part, code), blocks, batch.cancel, progress)
     return batch.outcome
 
@@ -56,7 +49,8 @@ def _is_played_interpreted(batch: Batch) -> bool:
             with renting(batch.program):
                 batch.play(range(run, run + 1), None)
             if batch.cancel[0]:
-                batch.outcome.clear()
+                for row in batch.outcome:
+                    row[:] = 0
                 wait(time.perf_counter() - started)
                 return False
     finally:
@@ -65,25 +59,15 @@ def _is_played_interpreted(batch: Batch) -> bool:
     return True
 
 
-def play_block(instance: Instance, problem: Problem, seed: int, cap: int, runs: range) -> Outcome:
+def play_block(make: Callable[[range], Batch], runs: range) -> Outcome:
     """A block of runs from scratch, wherever this is called: the same numbers as at home."""
-    return play_here(Batch.of(instance, problem, seed, cap, runs), 1, ignore)
-
-
-def ignore(done: int) -> None:
-    """Nobody is watching."""
+    return play_here(make(runs), 1, ignore)
 
 
 def play_on(
-    executor: Executor,
-    instance: Instance,
-    problem: Problem,
-    seed: int,
-    cap: int,
-    runs: int,
-    jobs: int,
-    progress: Progress,
+    executor: Executor, make: Callable[[range], Batch], runs: int, jobs: int, progress: Progress
 ) -> Outcome:
     """Spread the runs over an executor of threads, processes or machines."""
-    play = partial(play_block, instance, problem, seed, cap)
-    return Outcome.joined(spread(executor, play, _blocks(range(runs), jobs), progress))
+    play = partial(play_block, make)
+    found = spread(executor, play, blocks_of(range(runs), jobs), progress)
+    return Outcome(*map(np.concatenate, zip(*found, strict=True)))

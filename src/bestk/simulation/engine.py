@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,14 @@ from bestk.arguments import count, integer, require_executor, shown
 from bestk.compiled.programs import seconds_waited
 from bestk.decisions import DecisionClass
 from bestk.errors import InputError, TiedMeansWarning
+from bestk.kernels.types import BERNOULLI
 from bestk.problem import Problem
-from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings, Rewards
+from bestk.rewards import Gaussian, Rewards
 from bestk.simulation.batch import Batch
-from bestk.simulation.distribution import ignore, play_here, play_on
+from bestk.simulation.distribution import play_here, play_on
 from bestk.simulation.instances import TIE, Instance, make_instance, structured
 from bestk.simulation.records import SimulationResult
-from bestk.simulation.spreading import Progress
+from bestk.simulation.spreading import Progress, ignore
 
 MAX_SAMPLES = 10**9  # per run
 
@@ -47,15 +49,14 @@ def _check(instance: Instance, problem: Problem, cap: int | None) -> None:
         )
     if instance.pool is not None:
         instance.pool.check(problem.rewards)
-    elif isinstance(problem.rewards, Ratings | Bounded):
+    elif problem.rewards.law is None:
         raise InputError(
             f"{problem.rewards.name} rewards were refused: a mean alone does not say how to draw"
             " them; simulate gaussian, subgaussian or bernoulli rewards, or replay data"
         )
-    outside = (instance.means < 0) | (instance.means > 1)
-    if isinstance(problem.rewards, Bernoulli) and np.any(outside):
-        value = instance.means[np.flatnonzero(outside)[0]]
-        raise InputError(f"mean {value} was refused: Bernoulli means lie in [0, 1]")
+    outside = instance.means[(instance.means < 0) | (instance.means > 1)]
+    if problem.rewards.law == BERNOULLI and outside.size:
+        raise InputError(f"mean {outside[0]} was refused: Bernoulli means lie in [0, 1]")
     if instance.tied and problem.epsilon == 0:
         tie = f"another answer is as good as the best (to {TIE:g})"
         if instance.k is not None:
@@ -148,12 +149,12 @@ def simulate(
     seed = integer(seed, "seed")
     configured = problem.configure(seed)
     cap = max_samples if max_samples is not None else MAX_SAMPLES
-    progress = progress or ignore
+    make, progress = partial(Batch, instance, problem, seed, cap), progress or ignore
     started = time.perf_counter() - seconds_waited()
     if executor is None:
-        outcome = play_here(Batch.of(instance, problem, seed, cap, range(runs)), jobs, progress)
+        outcome = play_here(make(range(runs)), jobs, progress)
     else:
-        outcome = play_on(executor, instance, problem, seed, cap, runs, jobs, progress)
+        outcome = play_on(executor, make, runs, jobs, progress)
     seconds = time.perf_counter() - seconds_waited() - started
     return SimulationResult(
         instance=instance,

@@ -16,15 +16,13 @@ from bestk.decisions import DecisionClass, TopK
 from bestk.decisions.base import require_decision
 from bestk.decisions.topk import parse_k
 from bestk.errors import InputError, UnknownName
-from bestk.kernels.types import BERNOULLI, GAUSSIAN, BoolArray, FloatArray, World
-from bestk.rewards import Bernoulli, Rewards
+from bestk.kernels.types import BoolArray, FloatArray, World
+from bestk.rewards import Rewards
 
 if TYPE_CHECKING:
     from bestk.simulation.pools import Pool
 
 INSTANCES = ("1-sparse", "exponential", "lil-exponential", "means", "replay")
-
-
 TIE = 1e-9  # relative: totals of a combinatorial class closer than this count as tied
 
 
@@ -43,8 +41,8 @@ class Instance:
         """How rewards are drawn: normal with the assumption's sigma, coins, or from the pool."""
         if self.pool is not None:
             return self.pool.world(self.means)
-        source = BERNOULLI if isinstance(rewards, Bernoulli) else GAUSSIAN
-        return World(source, self.means, rewards.sigma)
+        assert rewards.law is not None
+        return World(rewards.law, self.means, rewards.sigma)
 
     @property
     def k(self) -> int | None:
@@ -87,11 +85,6 @@ class Instance:
         return not np.array_equal(rival, self.optimum)
 
 
-def one_sparse(n: int, k: int) -> FloatArray:
-    """K means at 1/2, the rest at 0."""
-    return np.where(np.arange(1, n + 1) <= k, 0.5, 0.0)
-
-
 def exponential(n: int, k: int, alpha: float) -> FloatArray:
     """Means that leave the boundary (N-K)/N like a power alpha, on both sides."""
     i = np.arange(1, n + 1)
@@ -101,27 +94,11 @@ def exponential(n: int, k: int, alpha: float) -> FloatArray:
     return means
 
 
-def lil_exponential(n: int, alpha: float) -> FloatArray:
-    """mu_1 = 1 and mu_i = 1 - ((i-1)/N)^alpha, for K = 1 (Jamieson et al. 2014)."""
-    means: FloatArray = 1.0 - (np.arange(n) / n) ** alpha
-    return means
-
-
-def _check_alpha(name: str, alpha: float | None) -> float:
-    if alpha is None:
-        raise InputError(f"instance '{name}' needs alpha (the paper uses 0.3 and 0.6)")
-    found = real(alpha, "alpha", "it must be a positive number")
-    if found <= 0.0:
-        raise InputError(f"alpha={alpha} was refused: it must be a positive number")
-    return found
-
-
 def _own_means(values: Sequence[float] | FloatArray) -> FloatArray:
     means = array(values, "means")
     if means.ndim != 1:
         raise InputError(f"means were refused: expected a flat list, got shape {means.shape}")
-    if not np.all(np.isfinite(means)):
-        at = int(np.flatnonzero(~np.isfinite(means))[0])
+    for at in np.flatnonzero(~np.isfinite(means))[:1]:
         raise InputError(f"means were refused: number {at + 1} is {means[at]}, not finite")
     return means
 
@@ -176,11 +153,19 @@ def make_instance(
     if name == "1-sparse":
         if alpha is not None:
             raise InputError(f"alpha={alpha} was refused: instance '1-sparse' has none")
-        return Instance(name, None, one_sparse(arms, decision.k), decision, maximize)
-    alpha = _check_alpha(name, alpha)
-    if name == "exponential":
-        return Instance(name, alpha, exponential(arms, decision.k, alpha), decision, maximize)
-    return Instance(name, alpha, lil_exponential(arms, alpha), decision, maximize)
+        values = np.where(np.arange(arms) < decision.k, 0.5, 0.0)
+    elif alpha is None:
+        raise InputError(f"instance '{name}' needs alpha (the paper uses 0.3 and 0.6)")
+    else:
+        power = real(alpha, "alpha", "it must be a positive number")
+        if power <= 0.0:
+            raise InputError(f"alpha={alpha} was refused: it must be a positive number")
+        alpha = power
+        if name == "exponential":
+            values = exponential(arms, decision.k, power)
+        else:  # for K = 1 (Jamieson et al. 2014)
+            values = 1.0 - (np.arange(arms) / arms) ** power
+    return Instance(name, alpha, values, decision, maximize)
 
 
 def read_means(text: str) -> list[float]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,8 @@ from bestk.rewards import Gaussian, Rewards
 from bestk.simulation.batch import Batch
 from bestk.simulation.engine import as_instance, simulate, whole
 from bestk.simulation.instances import Instance
-from bestk.simulation.lower_bound import best_k_limit
-from bestk.simulation.records import SimulationResult
-from bestk.simulation.spreading import spread_over_threads
+from bestk.simulation.records import SimulationResult, best_k_limit
+from bestk.simulation.spreading import blocks_of, ignore, spread_over_threads
 
 POLICIES = ("e-lucb", "lil-rand-lucb", "uniform")  # ours, the paper's, what people do without
 AUTO = "auto"
@@ -50,27 +50,23 @@ class SlackCost:
 
     def policies(self) -> list[dict[str, Any]]:
         """A JSON-ready entry a policy."""
-        return [self._entry(result) for result in self.results]
-
-    def _entry(self, result: SimulationResult) -> dict[str, Any]:
-        bound = self.lower_bound
-        low, median, high = spread(result)
-        return {
-            "policy": result.problem.policy,
-            "variant": result.variant,
-            "guarantee": result.guarantee,
-            "samples": {
-                "median": median,
-                "p5": low,
-                "p95": high,
-                "mean": result.mean,
-                "sem": result.sem,
-            },
-            "wrong": result.wrong,
-            "unfinished": result.unfinished,
-            # the bound is on the mean number of samples, so the mean is compared with it
-            "ratio_to_lower_bound": result.mean / bound if bound else None,
-        }
+        entries, bound = [], self.lower_bound
+        for result in self.results:
+            low, median, high = spread(result)
+            samples = {"median": median, "p5": low, "p95": high, "mean": result.mean}
+            entries.append(
+                {
+                    "policy": result.problem.policy,
+                    "variant": result.variant,
+                    "guarantee": result.guarantee,
+                    "samples": samples | {"sem": result.sem},
+                    "wrong": result.wrong,
+                    "unfinished": result.unfinished,
+                    # the bound is on the mean number of samples, so the mean is compared with it
+                    "ratio_to_lower_bound": result.mean / bound if bound else None,
+                }
+            )
+        return entries
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,11 +257,18 @@ def plan(
         epsilons = [real(each, "epsilon", SLACK) for each in items(epsilons, "epsilons")]
         if not epsilons:
             raise InputError("epsilons were refused: there is none to sweep")
-    names = [_split(string(name, "policy")) for name in dict.fromkeys(items(policies, "policies"))]
+    names: list[tuple[str, str | None]] = []
+    for each in dict.fromkeys(items(policies, "policies")):
+        policy, colon, variant = string(each, "policy").partition(":")
+        names.append((policy.strip(), variant.strip() if colon else None))
     if not names:
         raise InputError("policies were refused: there is none to simulate")
     assumed = rewards if rewards is not None else Gaussian()
-    tell = progress if progress is not None else _ignore
+    watcher = progress if progress is not None else ignore
+
+    def tell(text: str) -> Callable[[int], None]:
+        return lambda done: watcher(done, text)
+
     # a smaller slack costs more: the longest work comes first, and what cannot end is refused there
     slacks = sorted({epsilon, *(epsilons or ())})
     for slack in slacks:
@@ -288,33 +291,15 @@ def plan(
                 seed=seed,
                 max_samples=max_samples,
                 jobs=jobs,
-                progress=_labelled(tell, f"{name[0]}, slack {slack:g}"),
+                progress=tell(f"{name[0]}, slack {slack:g}"),
             )
             for name in names
         ]
         costs[slack] = SlackCost(float(slack), tuple(results), None if slack > 0 else bound)
-    shares = _shares(
-        costs[epsilon].results[0],
-        min(runs, SHARE_RUNS),
-        jobs,
-        _labelled(tell, f"shares of {names[0][0]}"),
-    )
+    shared = min(runs, SHARE_RUNS)
+    shares = _shares(costs[epsilon].results[0], shared, jobs, tell(f"shares of {names[0][0]}"))
     sweep = None if epsilons is None else tuple(costs[slack] for slack in sorted(set(epsilons)))
     return Plan(made, costs[epsilon], shares, sweep, solved, unsolved)
-
-
-def _ignore(done: int, text: str) -> None:
-    """Nobody is watching."""
-
-
-def _labelled(tell: Progress, text: str) -> Callable[[int], None]:
-    return lambda done: tell(done, text)
-
-
-def _split(name: str) -> tuple[str, str | None]:
-    """A policy and its variant, from `policy` or `policy:variant`."""
-    policy, colon, variant = name.partition(":")
-    return policy.strip(), variant.strip() if colon else None
 
 
 def _shares(
@@ -325,23 +310,9 @@ def _shares(
     The runs are played again, for their counts. These are summed over runs before they are divided:
     a share of the expected cost, and the same on any number of threads.
     """
-    batch = Batch.of(result.instance, result.problem, result.seed, result.max_samples, range(runs))
-    loaded = loaded_at_once(batch.program)
-    counts = np.sum(
-        spread_over_threads(
-            jobs,
-            lambda part: batch.counted(part, loaded),
-            list(_parts(runs, jobs)),
-            batch.cancel,
-            progress,
-        ),
-        axis=0,
-    )
+    batch = Batch(result.instance, result.problem, result.seed, result.max_samples, range(runs))
+    loaded, blocks = loaded_at_once(batch.program), blocks_of(batch.runs, jobs)
+    play = partial(batch.counted, loaded=loaded)
+    counts = np.sum(spread_over_threads(jobs, play, blocks, batch.cancel, progress), axis=0)
     shares: FloatArray = counts / counts.sum()
     return shares
-
-
-def _parts(runs: int, jobs: int) -> Iterator[range]:
-    """A few pieces of work for each job."""
-    size = math.ceil(runs / (4 * jobs))
-    return (range(start, min(start + size, runs)) for start in range(0, runs, size))

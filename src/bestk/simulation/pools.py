@@ -17,7 +17,7 @@ from bestk.decisions import TopK
 from bestk.decisions.topk import parse_k
 from bestk.errors import InputError, UnknownName
 from bestk.kernels.types import GAUSSIAN, TABLE, FloatArray, IntArray, World
-from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings, Rewards, SubGaussian
+from bestk.rewards import Rewards
 from bestk.simulation.instances import Instance
 
 LARGEST_COUNT = 2.0**53  # of an arm's rewards: doubles count that far
@@ -74,7 +74,7 @@ class Pool:
     def check(self, rewards: Rewards) -> None:
         """Refuse an assumption that what is drawn does not keep."""
         if self.draw == "gaussian":
-            if not isinstance(rewards, Gaussian | SubGaussian):
+            if rewards.law != GAUSSIAN:
                 raise InputError(
                     f"{rewards.name} rewards were refused: normal rewards are drawn, which are"
                     " gaussian or subgaussian"
@@ -85,12 +85,10 @@ class Pool:
                     f" standard deviation {self.sigma:g}, and a bound needs at least that"
                 )
             return
-        used = self.values[self.counts > 0]
-        if isinstance(rewards, Bernoulli | Bounded | Ratings):
-            for value in np.unique(used) if isinstance(rewards, Ratings) else _ends(used, rewards):
-                rewards.validate(float(value))
-            return
         seen = self.counts > 0
+        used = np.unique(self.values[seen])
+        for value in (used[0], used[-1], *used):  # the ends are the likeliest to break it
+            rewards.validate(float(value))
         low = np.minimum.reduceat(np.where(seen, self.values, np.inf), self.first[:-1])
         high = np.maximum.reduceat(np.where(seen, self.values, -np.inf), self.first[:-1])
         widest = int(np.argmax(high - low))
@@ -100,15 +98,6 @@ class Pool:
                 f" {low[widest]:g} and {high[widest]:g}, for which half that range is needed"
                 " (Hoeffding's lemma)"
             )
-
-
-def _ends(values: FloatArray, rewards: Rewards) -> list[float]:
-    """The values most likely to break the assumption."""
-    worst = [float(values.min()), float(values.max())]
-    if isinstance(rewards, Bernoulli):
-        inside = values[(values > 0.0) & (values < 1.0)]
-        worst += [float(value) for value in inside[:1]]
-    return worst
 
 
 def replay(
@@ -132,7 +121,7 @@ def replay(
     if array.ndim != 2 or array.dtype.kind not in "iuf":
         raise InputError(
             f"data of shape {array.shape} and type {array.dtype} were refused: a table with a row"
-            " for each arm is needed, of whole numbers (counts of levels) or of observed rewards"
+            " for each arm is needed: integers (counts per level) or floats (observed rewards)"
         )
     pool = _from_table(array, draw) if array.dtype.kind == "f" else _from_counts(array, draw)
     if draw == "gaussian" and pool.sigma <= 0.0:

@@ -9,14 +9,34 @@ from typing import Any
 
 import numpy as np
 
-from bestk.hardness import combinatorial_difficulty, kl_of_error
-from bestk.kernels.types import BoolArray, FloatArray, IntArray
+from bestk.hardness import combinatorial_difficulty, kl_of_error, t_star
+from bestk.kernels.types import BERNOULLI, BoolArray, FloatArray, IntArray
 from bestk.problem import Problem
-from bestk.rewards import Bernoulli
+from bestk.rewards import Rewards
 from bestk.simulation.instances import Instance
-from bestk.simulation.lower_bound import LARGEST_LOWER_BOUND, best_k_limit
 
+LARGEST_LOWER_BOUND = 10**4  # arms up to which T* is solved
 MOST_CALLS = 2000  # of an oracle for T*; the bound stays valid if the search ends there
+
+
+def best_k_limit(instance: Instance, rewards: Rewards) -> tuple[float | None, str | None]:
+    """T* of finding the K best without slack, or why there is none."""
+    assert instance.k is not None
+    if rewards.law is None:
+        return None, f"not solved for {rewards.name} rewards"
+    if instance.tied:
+        return None, "tied means cannot be told apart"
+    if len(instance.means) > LARGEST_LOWER_BOUND:
+        return None, f"not computed for more than {LARGEST_LOWER_BOUND:,} arms"
+    if instance.pool is not None and not instance.pool.is_normal(rewards.sigma):
+        return None, "not known for rewards drawn from data"
+    values = instance.values
+    if rewards.law == BERNOULLI and not instance.maximize:
+        values = 1.0 - instance.means  # the rarest ones are the most frequent zeros
+    value, _ = t_star(values, instance.k, rewards=rewards)
+    if not math.isfinite(value):
+        return None, "the K-th and the next mean are too close"
+    return value, None
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +106,7 @@ class SimulationResult:
             return None if value is None else kl_of_error(problem.delta) * value
         unsolved = (
             instance.decision.n_arms > LARGEST_LOWER_BOUND
-            or isinstance(problem.rewards, Bernoulli)
+            or problem.rewards.law == BERNOULLI
             or instance.decision.ceiling < math.inf
             or instance.tied
         )

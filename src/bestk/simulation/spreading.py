@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from _thread import start_new_thread
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -13,9 +14,20 @@ from bestk.kernels.types import IntArray
 
 T = TypeVar("T")
 
+CHUNKS = 8  # pieces of work per job: small enough to share, large enough to amortise
 PATIENCE = 5  # seconds that an executor has to cancel what is no longer wanted
 
 Progress = Callable[[int], None]  # called with the number of runs just finished
+
+
+def ignore(*_: object) -> None:
+    """Nobody is watching."""
+
+
+def blocks_of(runs: range, jobs: int) -> list[range]:
+    """Pieces of work for so many jobs."""
+    size = max(1, math.ceil(len(runs) / (CHUNKS * jobs)))
+    return [runs[start : start + size] for start in range(0, len(runs), size)]
 
 
 def _deal(

@@ -12,9 +12,9 @@ Files (UTF-8; a name that ends in .csv is read as CSV, any other as JSON):
   only, default true) says whether edges lead from u to v only; `perfect` (matching only, default
   false) whether every node must be matched. In a matching u is a node of one side and v of the
   other; no name may be on both.
-- a graph in CSV: a header `u,v,mean`, then an edge a line. For a path the edges are directed, the
-  source is the only node that no edge enters and the target the only one that no edge leaves; a
-  matching need not be perfect.
+- a graph in CSV: a header `u,v,mean`, then one edge per line. For a path the edges are directed,
+  the source is the only node that no edge enters and the target the only one that no edge leaves;
+  a matching need not be perfect.
 - `partition` in JSON, exactly `capacities[g]` arms of every group g (a text, or an integer, which
   is then quoted among the capacities)::
 
@@ -48,7 +48,8 @@ import io
 import json
 import math
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -61,7 +62,11 @@ from bestk.errors import InputError, UnknownName
 from bestk.kernels.types import FloatArray
 
 DECISIONS = ("top-k", "spanning-tree", "matching", "path", "partition", "explicit")
-GRAPHS = ("spanning-tree", "matching", "path")
+GRAPHS: dict[str, Callable[..., DecisionClass]] = {
+    "spanning-tree": decisions.SpanningTree,
+    "matching": decisions.BipartiteMatching,
+    "path": decisions.Path,
+}
 GENERATORS = {
     "grid": ("spanning-tree", "path"),
     "layered": ("spanning-tree", "path"),
@@ -79,17 +84,68 @@ class Structured(NamedTuple):
     means: FloatArray
 
 
+def _check_decision(decision: str) -> None:
+    if decision not in DECISIONS:
+        raise UnknownName("decision class", decision, DECISIONS)
+
+
+# --- values of a file -----------------------------------------------------------------------------
+
+
+class _Kind(NamedTuple):
+    """What a value must be, and what is said of another: {0} is its key, {1} the value."""
+
+    fits: Callable[[Any], bool]
+    refusal: str
+
+
+LIST = _Kind(lambda v: isinstance(v, list), "'{0}' must be a list, got {1}")
+OBJECT = _Kind(lambda v: isinstance(v, dict), "{0} must be an object, got {1}")
+FLAG = _Kind(lambda v: isinstance(v, bool), "'{0}' must be true or false, got {1}")
+NODE = _Kind(lambda v: type(v) in (str, int), "a node must be a text or an integer, got {1}")
+END = _Kind(NODE.fits, "{0}: a node must be a text or an integer, got {1}")
+GROUP = _Kind(NODE.fits, "a group must be a text or an integer, got {1}")
+CAPACITY = _Kind(lambda v: type(v) is int, "the capacity of '{0}' must be an integer, got {1}")
+MEAN = _Kind(
+    lambda v: type(v) in (int, float) and abs(v) <= sys.float_info.max,
+    "the mean {1} is not a finite number",
+)
+ARMS = _Kind(
+    lambda v: isinstance(v, list) and all(type(arm) is int for arm in v),
+    "expected a list of arm numbers, got {1}",
+)
+
+
+def _short(value: object) -> str:
+    try:
+        text = json.dumps(value)
+    except (RecursionError, ValueError):  # nested too deeply, or of too many digits
+        return f"a {type(value).__name__}"
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _checked(where: str, value: Any, kind: _Kind, key: str = "") -> Any:
+    if not kind.fits(value):
+        raise InputError(f"{where}: {kind.refusal.format(key, _short(value))}")
+    return value
+
+
+def _get(where: str, data: Any, key: str, kind: _Kind, default: object = None) -> Any:
+    """The value of a key; an error says where it was looked for."""
+    if not isinstance(data, dict):
+        raise InputError(f"{where}: expected a JSON object, got {_short(data)}")
+    if key not in data and default is None:
+        raise InputError(f"{where}: '{key}' is missing")
+    return _checked(where, data.get(key, default), kind, key)
+
+
+def _only(where: str, data: Mapping[str, Any], *known: str) -> None:
+    for key in data:
+        if key not in known:
+            raise UnknownName(f"key in {where}", key, known)
+
+
 # --- files ----------------------------------------------------------------------------------------
-
-
-class _Graph(NamedTuple):
-    edges: list[Edge]
-    means: list[float]
-    nodes: list[str | int] | None = None
-    source: str | int | None = None
-    target: str | int | None = None
-    directed: bool = True
-    perfect: bool = False
 
 
 def read_graph(path: Path, decision: str) -> Structured:
@@ -104,69 +160,52 @@ def read_graph(path: Path, decision: str) -> Structured:
     if path.suffix.lower() == ".csv":
         if decision not in GRAPHS:
             raise InputError(f"{path}: a {decision} class is read from JSON, not from CSV")
-        return _build(path, decision, _csv_graph(path, text, decision))
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not JSON: {error}") from None
+        data = _csv_graph(str(path), text, decision)
+    else:
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{path} is not JSON: {error}") from None
     if not isinstance(data, dict):
         raise InputError(f"{path}: expected a JSON object, got {_short(data)}")
-    if decision == "partition":
-        return _partition(path, data)
-    if decision == "explicit":
-        return _explicit(path, data)
-    return _build(path, decision, _json_graph(path, data, decision))
+    read = {"partition": _partition, "explicit": _explicit}.get(decision)
+    built, means = read(str(path), data) if read else _graph(str(path), data, decision)
+    return Structured(path.name, built, np.array(means, np.float64))
 
 
-def _build(path: Path, decision: str, graph: _Graph) -> Structured:
-    if graph.nodes is not None and (decision == "spanning-tree" or graph.perfect):
-        touched = {node for edge in graph.edges for node in edge}
-        for node in graph.nodes:
-            if node not in touched:
-                raise InputError(f"{path}: node {node!r} has no edge: no {decision} reaches it")
-    built: DecisionClass
-    if decision == "spanning-tree":
-        built = decisions.SpanningTree(graph.edges)
-    elif decision == "matching":
-        for node in {u for u, _ in graph.edges} & {v for _, v in graph.edges}:
-            raise InputError(f"{path}: node {node!r} is on both sides (u and v) of the matching")
-        built = decisions.BipartiteMatching(graph.edges, perfect=graph.perfect)
-    else:
-        built = decisions.Path(graph.edges, graph.source, graph.target, directed=graph.directed)
-    return Structured(path.name, built, np.array(graph.means))
-
-
-def _json_graph(path: Path, data: Mapping[str, Any], decision: str) -> _Graph:
-    _only(path, data, ("nodes", "edges", "source", "target", "directed", "perfect"))
-    nodes = None
-    if "nodes" in data:
-        listed = _list(path, data, "nodes")
-        nodes = [_node(f"{path}, node {n}", node) for n, node in enumerate(listed, 1)]
-    known = set(nodes or ())
+def _graph(path: str, data: Mapping[str, Any], decision: str) -> tuple[DecisionClass, list[float]]:
+    _only(path, data, "nodes", "edges", "source", "target", "directed", "perfect")
     edges: list[Edge] = []
-    means = []
-    for n, edge in enumerate(_list(path, data, "edges"), 1):
+    means: list[float] = []
+    for n, edge in enumerate(_get(path, data, "edges", LIST), 1):
         where = f"{path}, edge {n}"
-        u = _node(where, _key(where, edge, "u"))
-        v = _node(where, _key(where, edge, "v"))
-        for node in (u, v):
-            if nodes is not None and node not in known:
-                raise InputError(f"{where}: {node!r} is not among the nodes")
-        edges.append((u, v))
-        means.append(_mean(where, _key(where, edge, "mean")))
-    graph = _Graph(edges, means, nodes)
+        edges.append((_get(where, edge, "u", NODE), _get(where, edge, "v", NODE)))
+        means.append(_get(where, edge, "mean", MEAN))
+    perfect = decision == "matching" and _get(path, data, "perfect", FLAG, False)
+    if "nodes" in data:
+        listed = enumerate(_get(path, data, "nodes", LIST), 1)
+        nodes = dict.fromkeys(_checked(f"{path}, node {n}", node, NODE) for n, node in listed)
+        for n, node in ((n, node) for n, edge in enumerate(edges, 1) for node in edge):
+            if node not in nodes:
+                raise InputError(f"{path}, edge {n}: {node!r} is not among the nodes")
+        touched = {node for edge in edges for node in edge}
+        for node in nodes:
+            if node not in touched and (decision == "spanning-tree" or perfect):
+                raise InputError(f"{path}: node {node!r} has no edge: no {decision} reaches it")
     if decision == "matching":
-        return graph._replace(perfect=_flag(path, data, "perfect", False))
-    if decision == "path":
-        return graph._replace(
-            source=_node(f"{path}, source", _key(str(path), data, "source")),
-            target=_node(f"{path}, target", _key(str(path), data, "target")),
-            directed=_flag(path, data, "directed", True),
-        )
-    return graph
+        for node in {u for u, _ in edges} & {v for _, v in edges}:
+            raise InputError(f"{path}: node {node!r} is on both sides (u and v) of the matching")
+    options: dict[str, Any] = {}
+    if decision == "matching":
+        options = {"perfect": perfect}
+    elif decision == "path":
+        options = {key: _get(path, data, key, END) for key in ("source", "target")}
+        options["directed"] = _get(path, data, "directed", FLAG, True)
+    return GRAPHS[decision](edges, **options), means
 
 
-def _csv_graph(path: Path, text: str, decision: str) -> _Graph:
+def _csv_graph(path: str, text: str, decision: str) -> dict[str, Any]:
+    """What the same graph is in JSON."""
     rows = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True)
     try:
         lines = [(rows.line_num, [cell.strip() for cell in row]) for row in rows if any(row)]
@@ -174,121 +213,18 @@ def _csv_graph(path: Path, text: str, decision: str) -> _Graph:
         raise InputError(f"{path} is not CSV: {error}") from None
     if not lines or lines[0][1] != ["u", "v", "mean"]:
         raise InputError(f"{path}: the first line must be the header u,v,mean")
-    edges: list[Edge] = []
-    means = []
+    edges = []
     for number, row in lines[1:]:
         where = f"{path}, line {number}"
         if len(row) != 3 or not all(row):
             raise InputError(f"{where}: expected u,v,mean, got '{','.join(row)}'")
-        edges.append((row[0], row[1]))
-        means.append(_mean(where, _number(row[2])))
+        u, v, mean = row
+        edges.append({"u": u, "v": v, "mean": _checked(where, _number(mean), MEAN)})
     if decision != "path":
-        return _Graph(edges, means)
-    source = _only_end(path, edges, 1, "source: the node that no edge enters")
-    target = _only_end(path, edges, 0, "target: the node that no edge leaves")
-    return _Graph(edges, means, source=source, target=target)
-
-
-def _only_end(path: Path, edges: list[Edge], side: int, what: str) -> str | int:
-    """The only node that is never on that side of an edge (0: u, 1: v)."""
-    busy = {edge[side] for edge in edges}
-    free = list(dict.fromkeys(node for edge in edges for node in edge if node not in busy))
-    if len(free) != 1:
-        found = f"there are {len(free)}: {_short(free)}" if free else "there is none"
-        raise InputError(f"{path}: cannot tell the {what}; {found} (JSON names it)")
-    return free[0]
-
-
-def _partition(path: Path, data: Mapping[str, Any]) -> Structured:
-    _only(path, data, ("arms", "capacities"))
-    groups, means = [], []
-    for n, arm in enumerate(_list(path, data, "arms"), 1):
-        where = f"{path}, arm {n}"
-        groups.append(str(_node(where, _key(where, arm, "group"), "group")))
-        means.append(_mean(where, _key(where, arm, "mean")))
-    capacities = _key(str(path), data, "capacities")
-    if not isinstance(capacities, dict):
-        raise InputError(f"{path}: capacities must be an object, got {_short(capacities)}")
-    for group, capacity in capacities.items():
-        if not isinstance(capacity, int) or isinstance(capacity, bool):
-            raise InputError(
-                f"{path}: the capacity of '{group}' must be an integer, got {_short(capacity)}"
-            )
-    return Structured(path.name, decisions.PartitionMatroid(groups, capacities), np.array(means))
-
-
-def _explicit(path: Path, data: Mapping[str, Any]) -> Structured:
-    _only(path, data, ("means", "sets"))
-    given = _list(path, data, "means")
-    means = [_mean(f"{path}, arm {arm}", value) for arm, value in enumerate(given)]
-    sets = _list(path, data, "sets")
-    for n, arms in enumerate(sets, 1):
-        if not isinstance(arms, list) or not all(type(arm) is int for arm in arms):
-            raise InputError(f"{path}, set {n}: expected a list of arm numbers, got {_short(arms)}")
-    used = {arm for arms in sets for arm in arms}
-    for arm in sorted(used.symmetric_difference(range(len(means)))):
-        if arm in used:
-            what = f"a set names arm {arm}, but the {len(means)} arms are counted from 0"
-        else:
-            what = f"arm {arm} is in no set"
-        raise InputError(f"{path}: {what}")
-    return Structured(path.name, decisions.ExplicitSets(sets), np.array(means))
-
-
-# --- values of a file -----------------------------------------------------------------------------
-
-
-def _check_decision(decision: str) -> None:
-    if decision not in DECISIONS:
-        raise UnknownName("decision class", decision, DECISIONS)
-
-
-def _short(value: object) -> str:
-    try:
-        text = json.dumps(value)
-    except (RecursionError, ValueError):  # nested too deeply, or of too many digits
-        return f"a {type(value).__name__}"
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _only(path: Path, data: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    for key in data:
-        if key not in known:
-            raise UnknownName(f"key in {path}", key, known)
-
-
-def _key(where: str, data: Any, key: str) -> Any:
-    if not isinstance(data, dict):
-        raise InputError(f"{where}: expected a JSON object, got {_short(data)}")
-    if key not in data:
-        raise InputError(f"{where}: '{key}' is missing")
-    return data[key]
-
-
-def _list(path: Path, data: Mapping[str, Any], key: str) -> list[Any]:
-    value = _key(str(path), data, key)
-    if not isinstance(value, list):
-        raise InputError(f"{path}: '{key}' must be a list, got {_short(value)}")
-    return value
-
-
-def _flag(path: Path, data: Mapping[str, Any], key: str, default: bool) -> bool:
-    value = data.get(key, default)
-    if not isinstance(value, bool):
-        raise InputError(f"{path}: '{key}' must be true or false, got {_short(value)}")
-    return value
-
-
-def _node(where: str, value: Any, what: str = "node") -> str | int:
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise InputError(f"{where}: a {what} must be a text or an integer, got {_short(value)}")
-    return value
-
-
-def _mean(where: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
-        raise InputError(f"{where}: the mean {_short(value)} is not a finite number")
-    return float(value)
+        return {"edges": edges}
+    source = _only_end(path, edges, "v", "source: the node that no edge enters")
+    target = _only_end(path, edges, "u", "target: the node that no edge leaves")
+    return {"edges": edges, "source": source, "target": target}
 
 
 def _number(text: str) -> float | str:
@@ -298,11 +234,42 @@ def _number(text: str) -> float | str:
         return text
 
 
-def _finite(value: float) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # an integer beyond every float
-        return False
+def _only_end(path: str, edges: list[dict[str, Any]], side: str, what: str) -> str:
+    """The only node that is never on that side of an edge."""
+    busy = {edge[side] for edge in edges}
+    ends = dict.fromkeys(edge[end] for edge in edges for end in ("u", "v"))
+    free = [node for node in ends if node not in busy]
+    if len(free) != 1:
+        found = f"there are {len(free)}: {_short(free)}" if free else "there is none"
+        raise InputError(f"{path}: cannot tell the {what}; {found} (JSON names it)")
+    return str(free[0])
+
+
+def _partition(path: str, data: Mapping[str, Any]) -> tuple[DecisionClass, list[float]]:
+    _only(path, data, "arms", "capacities")
+    groups, means = [], []
+    for n, arm in enumerate(_get(path, data, "arms", LIST), 1):
+        where = f"{path}, arm {n}"
+        groups.append(str(_get(where, arm, "group", GROUP)))
+        means.append(_get(where, arm, "mean", MEAN))
+    capacities = _get(path, data, "capacities", OBJECT)
+    for group, capacity in capacities.items():
+        _checked(path, capacity, CAPACITY, group)
+    return decisions.PartitionMatroid(groups, capacities), means
+
+
+def _explicit(path: str, data: Mapping[str, Any]) -> tuple[DecisionClass, list[float]]:
+    _only(path, data, "means", "sets")
+    given, sets = _get(path, data, "means", LIST), _get(path, data, "sets", LIST)
+    means = [_checked(f"{path}, arm {arm}", value, MEAN) for arm, value in enumerate(given)]
+    used = {arm for n, s in enumerate(sets, 1) for arm in _checked(f"{path}, set {n}", s, ARMS)}
+    for arm in sorted(used.symmetric_difference(range(len(means)))):
+        if arm in used:
+            what = f"a set names arm {arm}, but the {len(means)} arms are counted from 0"
+        else:
+            what = f"arm {arm} is in no set"
+        raise InputError(f"{path}: {what}")
+    return decisions.ExplicitSets(sets), means
 
 
 # --- generators -----------------------------------------------------------------------------------
@@ -311,35 +278,6 @@ def _finite(value: float) -> bool:
 def generate(text: str, decision: str, gap: float, maximize: bool) -> Structured:
     """The instance of a text such as "grid:3x4", in one of the forms above."""
     _check_decision(decision)
-    shape, a, b = _parse(text)
-    if decision not in GENERATORS[shape]:
-        known = " and ".join(GENERATORS[shape])
-        raise InputError(f"'{text}' was refused for {decision}: {shape} is for {known}")
-    if not (math.isfinite(gap) and 0.5 + gap > 0.5 and 0.5 - gap < 0.5):
-        raise InputError(f"gap={gap} was refused: it must be positive, and not lost in 1/2 + gap")
-    edges, route = _DRAW[shape](a, b)
-    if not edges:
-        raise InputError(f"'{text}' was refused: it has no edges")
-    built: DecisionClass
-    if decision == "spanning-tree":
-        built = decisions.SpanningTree(edges)
-        chosen = built.best(-np.arange(len(edges), dtype=np.float64))  # first edges first
-    elif decision == "matching":
-        if a != b and not maximize:
-            raise InputError(
-                f"'{text}' was refused: a matching that may have any size costs least when it is"
-                " empty; to minimise, both sides must have the same size"
-            )
-        built = decisions.BipartiteMatching(edges, perfect=a == b)
-        chosen = np.array([edge in route for edge in edges])
-    else:
-        built = decisions.Path(edges, edges[0][0], edges[-1][1])
-        chosen = np.array([edge in route for edge in edges])
-    sign = 1.0 if maximize else -1.0
-    return Structured(text, built, np.where(chosen, 0.5 + sign * gap, 0.5))
-
-
-def _parse(text: str) -> tuple[str, int, int]:
     shape, _, size = text.partition(":")
     if shape not in GENERATORS:
         raise UnknownName("generator", shape, GENERATORS)
@@ -348,26 +286,48 @@ def _parse(text: str) -> tuple[str, int, int]:
         raise InputError(
             f"'{text}' was refused: the size must be two positive integers, as in {shape}:3x4"
         )
-    return shape, int(sides[1]), int(sides[2])
+    if decision not in GENERATORS[shape]:
+        known = " and ".join(GENERATORS[shape])
+        raise InputError(f"'{text}' was refused for {decision}: {shape} is for {known}")
+    if not (math.isfinite(gap) and 0.5 + gap > 0.5 and 0.5 - gap < 0.5):
+        raise InputError(f"gap={gap} was refused: it must be positive, and not lost in 1/2 + gap")
+    a, b = int(sides[1]), int(sides[2])
+    edges, route = _DRAW[shape](a, b)
+    if not edges:
+        raise InputError(f"'{text}' was refused: it has no edges")
+    if decision == "matching" and a != b and not maximize:
+        raise InputError(
+            f"'{text}' was refused: a matching that may have any size costs least when it is"
+            " empty; to minimise, both sides must have the same size"
+        )
+    ends = {"source": edges[0][0], "target": edges[-1][1]}
+    options: dict[str, dict[str, Any]] = {"matching": {"perfect": a == b}, "path": ends}
+    built = GRAPHS[decision](edges, **options.get(decision, {}))
+    chosen = np.array([edge in route for edge in edges])
+    if decision == "spanning-tree":
+        chosen = built.best(-np.arange(len(edges), dtype=np.float64))  # first edges first
+    sign = 1.0 if maximize else -1.0
+    return Structured(text, built, np.where(chosen, 0.5 + sign * gap, 0.5))
 
 
 def _grid(rows: int, cols: int) -> tuple[list[Edge], set[Edge]]:
     """Moves right and down, and a staircase that stays near the diagonal."""
-    edges: list[Edge] = []
-    for r in range(rows):
-        for c in range(cols):
-            if c + 1 < cols:
-                edges.append((f"r{r + 1}c{c + 1}", f"r{r + 1}c{c + 2}"))
-            if r + 1 < rows:
-                edges.append((f"r{r + 1}c{c + 1}", f"r{r + 2}c{c + 1}"))
+    names = [[f"r{r + 1}c{c + 1}" for c in range(cols)] for r in range(rows)]
+    edges: list[Edge] = [
+        (names[r][c], names[down][right])
+        for r in range(rows)
+        for c in range(cols)
+        for down, right in ((r, c + 1), (r + 1, c))
+        if down < rows and right < cols
+    ]
     r = c = 0
-    stairs = ["r1c1"]
+    stairs = [names[0][0]]
     while (r, c) != (rows - 1, cols - 1):
         if c < cols - 1 and c * (rows - 1) <= r * (cols - 1):
             c += 1
         else:
             r += 1
-        stairs.append(f"r{r + 1}c{c + 1}")
+        stairs.append(names[r][c])
     return edges, set(pairwise(stairs))
 
 

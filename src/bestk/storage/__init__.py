@@ -1,23 +1,10 @@
 """Event logs: the records, the two-method protocol with its options, and two implementations."""
 
-from bestk.storage.events import (
-    ClosingStorage,
-    CountingStorage,
-    Event,
-    ExclusiveStorage,
-    ListingStorage,
-    Storage,
-)
-from bestk.storage.memory import MemoryStorage
-from bestk.storage.sqlite import SQLiteStorage
-
-__all__ = [
-    "ClosingStorage",
-    "CountingStorage",
-    "Event",
-    "ExclusiveStorage",
-    "ListingStorage",
-    "MemoryStorage",
-    "SQLiteStorage",
-    "Storage",
-]
+from bestk.storage.events import ClosingStorage as ClosingStorage
+from bestk.storage.events import CountingStorage as CountingStorage
+from bestk.storage.events import Event as Event
+from bestk.storage.events import ExclusiveStorage as ExclusiveStorage
+from bestk.storage.events import ListingStorage as ListingStorage
+from bestk.storage.events import Storage as Storage
+from bestk.storage.memory import MemoryStorage as MemoryStorage
+from bestk.storage.sqlite import SQLiteStorage as SQLiteStorage

@@ -6,10 +6,9 @@ import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from secrets import token_hex
 
 from bestk.errors import InputError, StorageError
-from bestk.output import check_new
+from bestk.output import check_new, draft_of
 from bestk.storage import files
 from bestk.storage.doctor import Examination
 from bestk.storage.sqlite import PATIENCE
@@ -25,11 +24,26 @@ def backup(path: str | os.PathLike[str], to: str | os.PathLike[str]) -> int:
     file = files.whereabouts(source)
     check_new(target)
     files.is_free(files.whereabouts(target), target)  # refuses what a lost file has left
-    _check(file, source)
-    draft = target.with_name(f".{target.name}.{token_hex(6)}.new")
     try:
-        _copy(file, draft)
-        events = _examine(draft, source)
+        files.check(file, source, PATIENCE)
+    except sqlite3.Error as error:
+        raise StorageError(f"{source} was refused: {error}; try again") from error
+    draft = draft_of(target)
+    try:
+        with (
+            closing(files.open_to_read(file, PATIENCE)) as connection,
+            closing(sqlite3.connect(draft)) as copied,
+        ):
+            connection.backup(copied)
+        with draft.open("r+b") as written:
+            os.fsync(written.fileno())
+        with Examination(draft) as found:
+            if found.state != "healthy":
+                raise StorageError(
+                    f"{source} was not copied: it is damaged; `bestk doctor {source}` says what"
+                    " can be recovered"
+                )
+            events = sum(study.whole for study in found.studies)
         if not files.place(draft, target):
             raise InputError(f"{to} was refused: another process made it at this moment")
     except sqlite3.Error as error:
@@ -40,32 +54,3 @@ def backup(path: str | os.PathLike[str], to: str | os.PathLike[str]) -> int:
     finally:
         files.discard(draft)
     return events
-
-
-def _check(file: Path, shown: Path) -> None:
-    try:
-        files.check(file, shown, PATIENCE)
-    except sqlite3.Error as error:
-        raise StorageError(f"{shown} was refused: {error}; try again") from error
-
-
-def _copy(file: Path, draft: Path) -> None:
-    connection, folder = files.open_to_read(file, PATIENCE)
-    try:
-        with closing(connection), closing(sqlite3.connect(draft)) as copied:
-            connection.backup(copied)
-    finally:
-        files.remove(folder)
-    with draft.open("r+b") as written:
-        os.fsync(written.fileno())
-
-
-def _examine(draft: Path, shown: Path) -> int:
-    """The number of events, all of which are whole."""
-    with Examination(draft) as found:
-        if found.state != "healthy":
-            raise StorageError(
-                f"{shown} was not copied: it is damaged; `bestk doctor {shown}` says what can be"
-                " recovered"
-            )
-        return sum(study.whole for study in found.studies)

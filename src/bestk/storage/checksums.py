@@ -52,14 +52,10 @@ def after(total: int, row: Row) -> int:
 
 def numbered(seq: int, total: int, events: Iterable[Row]) -> list[tuple[Any, ...]]:
     """Events that follow number `seq`: each with its number before it, its checksum behind."""
-    rows, pack = [], _one.pack
-    texts, numbers = divmod(total + OFFSET, MASK + 1)
-    for kind, key, arm, reward, data, at in map(plain, events):
-        seq += 1
-        numbers = crc32(pack(kind, len(key), arm, reward, len(data), at), numbers)
-        texts = crc32((key + data).encode(), texts)
-        stored = (texts << 32 | numbers) - OFFSET
-        rows.append((seq, kind, key, arm, reward, data, at, stored))
+    rows = []
+    for number, row in enumerate(map(plain, events), seq + 1):
+        total = after(total, row)
+        rows.append((number, *row, total))
     return rows
 
 
@@ -102,6 +98,6 @@ def is_renamed(study: str, row: Row) -> bool:
     Its texts are what was written, and its numbers, but for the time, are those of any first event.
     """
     kind, _, arm, reward, _, _, stored = row
-    texts, _ = divmod(after(begin(study), row[:6]) + OFFSET, MASK + 1)
-    is_first = (kind, arm, reward) == (0, -1, 0.0)
-    return is_first and isinstance(stored, int) and (stored + OFFSET) >> 32 == texts
+    if (kind, arm, reward) != (0, -1, 0.0) or not isinstance(stored, int):
+        return False
+    return (stored + OFFSET) >> 32 == (after(begin(study), row[:6]) + OFFSET) >> 32

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import struct
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
+from itertools import islice
 from pathlib import Path
 from typing import NoReturn
 
@@ -17,14 +19,13 @@ from bestk.errors import StorageError
 from bestk.output import check_new
 from bestk.storage import files, schema, wal
 from bestk.storage.events import Event
-from bestk.storage.mend import put_in_order
 from bestk.storage.sqlite import PATIENCE, SQLiteStorage
 from bestk.storage.survey import Found, survey
 
 BATCH = 10_000  # events copied at a time
 
 
-class Examination:
+class Examination(ExitStack):
     """A file as far as it can be read; a `Storage` of each study's events before its first damage.
 
     `state` is one of healthy, damaged, newer (of a later bestk), other (a database, not ours), text
@@ -33,17 +34,20 @@ class Examination:
     """
 
     def __init__(self, path: str | os.PathLike[str], patience: float = PATIENCE) -> None:
+        super().__init__()
         self.path = Path(path)
-        self._resources = ExitStack()
         self._connection: sqlite3.Connection | None = None
         self.studies: tuple[Found, ...] = ()
         file = files.whereabouts(self.path)
-        look = self._look(file, patience)
+        try:
+            look = files.look(file, patience)
+        except sqlite3.Error as error:
+            raise StorageError(f"{self.path} was refused: {error}; try again") from error
         if look.name in ("missing", "folder", "unreadable"):
             raise StorageError(f"{self.path} was refused: {look.why}")
         self.state, self.version = look.name, look.version
         self.findings = [look.why] if look.why else []
-        self.notes = _notes(file)
+        self.notes = _notes(files.beside(file, "-wal"))
         try:
             if look.name == "healthy":
                 self._examine(file, patience)
@@ -53,27 +57,10 @@ class Examination:
             self.close()
             raise
 
-    def _look(self, file: Path, patience: float) -> files.State:
-        try:
-            return files.look(file, patience)
-        except sqlite3.Error as error:
-            raise StorageError(f"{self.path} was refused: {error}; try again") from error
-
-    def close(self) -> None:
-        """Close the file, and remove what had to be copied."""
-        self._resources.close()
-
-    def __enter__(self) -> Examination:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def _examine(self, file: Path, patience: float) -> None:
         """Read the file where it is."""
         try:
-            connection, folder = files.open_to_read(file, patience)
-            self._keep(connection, folder)
+            connection = self.enter_context(closing(files.open_to_read(file, patience)))
             self.studies = survey(connection)
             self._connection = connection
             for (complaint,) in connection.execute("PRAGMA quick_check(5)"):
@@ -88,14 +75,9 @@ class Examination:
 
     def _mend(self, file: Path) -> None:
         """Read a copy: as SQLite sees it, or mended if that adds to it."""
-        for is_mended in (False, True):
-            copied = files.copy(file)
-            self._resources.callback(files.remove, copied.parent)
-            if is_mended:
-                put_in_order(copied)
+        for prepare in (None, _put_in_order):
+            connection = self.enter_context(closing(files.open_copy(file, 0.0, prepare)))
             try:
-                connection = files.connect(copied, "mode=rw", 0.0)
-                self._keep(connection, None)
                 studies = survey(connection)
             except sqlite3.Error:
                 continue
@@ -106,9 +88,9 @@ class Examination:
 
     def _adds(self, connection: sqlite3.Connection, studies: Sequence[Found]) -> bool:
         """Whether another view has all events that this one has, and more."""
+        others = {other.number: other for other in studies}
         for found in self.studies:
-            others = (other for other in studies if other.number == found.number)
-            other = next(others, None)
+            other = others.get(found.number)
             if other is None or other.whole < found.whole:
                 return False
             pairs = zip(self.read(found.name), _events(connection, other, 0), strict=False)
@@ -116,10 +98,6 @@ class Examination:
                 return False
         whole = sum(found.whole for found in self.studies)
         return not self.studies or sum(found.whole for found in studies) > whole
-
-    def _keep(self, connection: sqlite3.Connection, folder: Path | None) -> None:
-        self._resources.callback(files.remove, folder)
-        self._resources.enter_context(closing(connection))
 
     # --- the storage ------------------------------------------------------------------------------
 
@@ -140,17 +118,11 @@ class Examination:
         target = Path(out)
         check_new(target)
         try:
-            storage = SQLiteStorage(target)
-            for found in self.studies:
-                batch: list[Event] = []
-                for event in self.read(found.name):
-                    batch.append(event)
-                    if len(batch) == BATCH:
+            with closing(SQLiteStorage(target)) as storage:
+                for found in self.studies:
+                    events = self.read(found.name)
+                    while batch := list(islice(events, BATCH)):
                         storage.append(found.name, batch)
-                        batch = []
-                if batch:
-                    storage.append(found.name, batch)
-            storage.close()
         except BaseException:
             files.discard(target)
             raise
@@ -163,9 +135,8 @@ def _events(connection: sqlite3.Connection, found: Found, start: int) -> Iterato
     return map(Event._make, connection.execute(query, (start, found.whole - start)))
 
 
-def _notes(file: Path) -> list[str]:
+def _notes(beside: Path) -> list[str]:
     """What is no damage, but may have cost the last events."""
-    beside = files.beside(file, "-wal")
     found = wal.rest(beside)
     if found is None:
         return []
@@ -174,3 +145,29 @@ def _notes(file: Path) -> list[str]:
         " end of that file was lost, so were the last events"
     )
     return [note, found] if found else [note]
+
+
+def _put_in_order(path: Path) -> None:
+    """Make a copy as readable as it can be made: write-ahead file, first bytes, length."""
+    beside = files.beside(path, "-wal")
+    found, pages = wal.read(beside), 0
+    fresh = path.with_name("fresh.db")
+    files.make(fresh, fresh)
+    with path.open("r+b") as file:
+        if found is not None and found.committed:  # move every sound page
+            for frame in found.frames[: found.committed]:
+                if not frame.is_damaged:
+                    file.seek((frame.page - 1) * wal.PAGE)
+                    file.write(frame.content)
+            pages = found.frames[found.committed - 1].size
+            file.truncate(pages * wal.PAGE)
+        file.seek(0)
+        header = bytearray(file.read(files.HEADER))
+        if not header.startswith(files.MAGIC) or len(header) < files.HEADER:
+            header = bytearray(fresh.read_bytes()[: files.HEADER])
+        size = pages or file.seek(0, os.SEEK_END) // wal.PAGE
+        header[28:32] = struct.pack(">I", size)
+        header[92:96] = header[24:28]  # the length just written counts
+        file.seek(0)
+        file.write(header)
+    beside.unlink(missing_ok=True)

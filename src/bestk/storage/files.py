@@ -12,12 +12,13 @@ import os
 import shutil
 import sqlite3
 import struct
-import tempfile
-from contextlib import closing, suppress
+from collections.abc import Callable
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
-from secrets import token_hex
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from bestk import output
 from bestk.errors import StorageError
 from bestk.storage import identity, schema, wal
 from bestk.storage.schema import MARKS, STUDIES, VERSION
@@ -34,6 +35,18 @@ NO_SIDES = (  # what SQLite says where it cannot make files beside a database
     sqlite3.SQLITE_IOERR,
 )
 DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)  # no table: the last
+LOCKED = "another process has kept it locked for {:g} seconds; try again"
+FORBIDDEN = "the file or its folder is read-only; give write permission or copy it elsewhere"
+REASONS = {
+    sqlite3.SQLITE_BUSY: LOCKED,
+    sqlite3.SQLITE_LOCKED: LOCKED,
+    sqlite3.SQLITE_READONLY: FORBIDDEN,
+    sqlite3.SQLITE_PERM: FORBIDDEN,
+    sqlite3.SQLITE_FULL: "the disk is full; free some space and run the same command again",
+    sqlite3.SQLITE_IOERR: "the disk does not take or give data; is there space, and is the disk"
+    " sound?",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened; is the folder there, and yours to write?",
+}
 
 
 class State(NamedTuple):
@@ -73,17 +86,13 @@ def look(path: Path, patience: float) -> State:
     except OSError as error:
         return State("unreadable", f"it cannot be read ({error.strerror})")
     try:
-        connection, folder = open_to_read(path, patience)
-        try:
+        with closing(open_to_read(path, patience)) as connection:
             application = connection.execute("PRAGMA application_id").fetchone()[0]
             version = schema.version(connection)
             query = "SELECT count(*) FROM sqlite_master WHERE sql = ?"
             is_ours = bool(connection.execute(query, (STUDIES,)).fetchone()[0])
             is_known = is_ours and schema.OLD <= version <= VERSION
             complaint = schema.complaint(connection) if is_known else None
-        finally:
-            connection.close()
-            remove(folder)
     except sqlite3.Error as error:
         if code(error) not in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
             raise
@@ -95,11 +104,9 @@ def look(path: Path, patience: float) -> State:
     if version > VERSION:
         why = f"it was written by a newer bestk (format {version}, this one reads {VERSION})"
         return State("newer", why, version)
-    if not is_ours or version < schema.OLD:
-        return State("damaged", "the table of its studies is gone", version)
-    if complaint is not None:
-        return State("damaged", complaint, version)
-    return State("healthy", "", version)
+    if not is_known:
+        complaint = "the table of its studies is gone"
+    return State("healthy" if complaint is None else "damaged", complaint or "", version)
 
 
 def _no_database(path: Path, why: str) -> State:
@@ -111,18 +118,15 @@ def _no_database(path: Path, why: str) -> State:
         return State("damaged", f"it is cut off after {len(page)} bytes")
     if not is_ours:
         return State("text", "it is no database that can be read, so no study's file")
-    if not page.startswith(MAGIC):
-        why = "its first bytes are damaged"
-    return State("damaged", why)
+    return State("damaged", why if page.startswith(MAGIC) else "its first bytes are damaged")
 
 
 def check(path: Path, shown: Path, patience: float) -> None:
     """Refuse what is not a sound file of ours; `shown` is its name in the message."""
     state = look(path, patience)
     if state.name != "healthy":
-        more = ""
-        if state.name == "damaged":
-            more = f"; `bestk doctor {shown}` says what can be recovered"
+        doctor = f"; `bestk doctor {shown}` says what can be recovered"
+        more = doctor if state.name == "damaged" else ""
         raise StorageError(f"{shown} was refused: {state.why}{more}; nothing was changed")
 
 
@@ -136,7 +140,19 @@ def is_writable(path: Path) -> bool:
     return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
-def connect(path: Path, how: str, patience: float) -> sqlite3.Connection:
+class Connection(sqlite3.Connection):
+    """A connection; if it is to a copy, that goes with it."""
+
+    copy: ExitStack | None = None
+
+    def close(self) -> None:
+        """Close it, and remove the copy."""
+        super().close()
+        if self.copy is not None:
+            self.copy.close()
+
+
+def connect(path: Path, how: str, patience: float) -> Connection:
     """A connection that any thread may use, one at a time, and that commits by itself."""
     return sqlite3.connect(
         f"{path.as_uri()}?{how}",
@@ -144,11 +160,12 @@ def connect(path: Path, how: str, patience: float) -> sqlite3.Connection:
         timeout=patience,
         isolation_level=None,
         check_same_thread=False,
+        factory=Connection,
     )
 
 
-def open_to_read(path: Path, patience: float) -> tuple[sqlite3.Connection, Path | None]:
-    """A connection that changes nothing, and the folder of a copy, if there had to be one.
+def open_to_read(path: Path, patience: float) -> Connection:
+    """A connection that changes nothing, to a copy if it has to be.
 
     To read a file in WAL mode SQLite makes files beside it, and removes them where it may write.
     What the write-ahead file holds after a crash must be read, and stays where it is.
@@ -156,7 +173,7 @@ def open_to_read(path: Path, patience: float) -> tuple[sqlite3.Connection, Path 
     sizes = [size for side in SIDES if (size := _size(beside(path, side))) is not None]
     immutable = "mode=ro&immutable=1"
     if not sizes and not is_writable(path):
-        return connect(path, immutable, patience), None
+        return connect(path, immutable, patience)
     is_kept = bool(any(sizes) or not is_writable(path))
     connection = connect(path, "mode=ro" if is_kept else "mode=rw", patience)
     try:
@@ -165,24 +182,29 @@ def open_to_read(path: Path, patience: float) -> tuple[sqlite3.Connection, Path 
         connection.close()
         if code(error) not in NO_SIDES:
             raise
-        if not any(sizes):
-            return connect(path, immutable, patience), None
-        copied = copy(path)
-        return connect(copied, "mode=rw", patience), copied.parent
-    return connection, None
+        return open_copy(path, patience) if any(sizes) else connect(path, immutable, patience)
+    return connection
 
 
-def copy(path: Path) -> Path:
-    """A copy, with what lies beside it, in a folder of its own."""
-    try:
-        folder = Path(tempfile.mkdtemp(prefix="bestk-"))
-        shutil.copyfile(path, folder / path.name)
-        for side in SIDES:
-            with suppress(FileNotFoundError):
-                shutil.copyfile(beside(path, side), beside(folder / path.name, side))
-    except OSError as error:
-        raise StorageError(f"{path} cannot be copied to be read: {error.strerror}") from error
-    return folder / path.name
+def open_copy(
+    path: Path, patience: float, prepare: Callable[[Path], None] | None = None
+) -> Connection:
+    """A connection to a copy, with what lies beside it, in a folder of its own, prepared first."""
+    with ExitStack() as stack:
+        try:
+            made = TemporaryDirectory(prefix="bestk-", ignore_cleanup_errors=True)
+            copied = Path(stack.enter_context(made), path.name)
+            shutil.copyfile(path, copied)
+            for side in SIDES:
+                with suppress(FileNotFoundError):
+                    shutil.copyfile(beside(path, side), beside(copied, side))
+        except OSError as error:
+            raise StorageError(f"{path} cannot be copied to be read: {error.strerror}") from error
+        if prepare is not None:
+            prepare(copied)
+        connection = connect(copied, "mode=rw", patience)
+        connection.copy = stack.pop_all()
+    return connection
 
 
 def _size(path: Path) -> int | None:
@@ -191,12 +213,6 @@ def _size(path: Path) -> int | None:
         return path.stat().st_size
     except FileNotFoundError:
         return None
-
-
-def remove(folder: Path | None) -> None:
-    """Remove the folder of a copy, if there is one."""
-    if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def code(error: sqlite3.Error) -> int | None:
@@ -208,18 +224,7 @@ def code(error: sqlite3.Error) -> int | None:
 def explain(error: sqlite3.Error, patience: float) -> tuple[str, bool]:
     """What went wrong, in words a person can act on, and whether the file is damaged."""
     found = code(error)
-    if found in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        why = f"another process has kept it locked for {patience:g} seconds; try again"
-    elif found in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
-        why = "the file or its folder is read-only; give write permission or copy it elsewhere"
-    elif found == sqlite3.SQLITE_FULL:
-        why = "the disk is full; free some space and run the same command again"
-    elif found == sqlite3.SQLITE_IOERR:
-        why = "the disk does not take or give data; is there space, and is the disk sound?"
-    elif found == sqlite3.SQLITE_CANTOPEN:
-        why = "it cannot be opened; is the folder there, and yours to write?"
-    else:
-        why = "SQLite does not take it"
+    why = REASONS.get(found or 0, "SQLite does not take it").format(patience)
     return why, found in DAMAGE or "decode" in str(error)
 
 
@@ -248,7 +253,7 @@ def make(path: Path, shown: Path) -> None:
     """A new file without studies; one that another process makes at the same moment is left."""
     if not is_free(path, shown):
         return
-    draft = path.with_name(f".{path.name}.{token_hex(6)}.new")
+    draft = output.draft_of(path)
     try:
         with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
             connection.execute(f"PRAGMA page_size = {PAGE}")
@@ -281,5 +286,5 @@ def place(draft: Path, path: Path) -> bool:
 
 def discard(draft: Path) -> None:
     """Remove a file that is not to stay, and what SQLite keeps beside it."""
-    for name in (draft, *(beside(draft, side) for side in ("-wal", "-shm", "-journal"))):
-        name.unlink(missing_ok=True)
+    for side in output.SIDES:
+        beside(draft, side).unlink(missing_ok=True)

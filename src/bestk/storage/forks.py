@@ -10,57 +10,43 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 STUDY, STORAGE = 0, 1  # a study's lock is taken before its storage's
-
-
-class Guard(NamedTuple):
-    """A lock that a child must find free."""
-
-    rank: int
-    lock: threading.RLock
-    in_child: Callable[[Any], None] | None  # lets go of what belongs to the parent
-
+InChild = Callable[[Any], None]  # called with the owner, lets go of what belongs to the parent
+Guard = tuple[int, threading.RLock, InChild | None]
 
 _guards: weakref.WeakKeyDictionary[object, Guard] = weakref.WeakKeyDictionary()
 _registry = threading.Lock()
 _held: list[tuple[object, Guard]] = []
 
 
-def guard(
-    owner: object,
-    lock: threading.RLock,
-    rank: int,
-    in_child: Callable[[Any], None] | None = None,
-) -> None:
-    """No fork cuts through what holds this lock; `in_child` is called with its owner."""
+def guard(owner: object, lock: threading.RLock, rank: int, in_child: InChild | None = None) -> None:
+    """No fork cuts through what holds this lock."""
     with _registry:
-        _guards[owner] = Guard(rank, lock, in_child)
+        _guards[owner] = rank, lock, in_child
 
 
 def _before() -> None:
     _registry.acquire()
-    for owner, each in sorted(_guards.items(), key=lambda item: item[1].rank):
-        each.lock.acquire()
+    for owner, each in sorted(_guards.items(), key=lambda item: item[1][0]):
+        each[1].acquire()
         _held.append((owner, each))
 
 
-def _after() -> list[tuple[object, Guard]]:
+def _after(is_child: bool) -> None:
     held = list(_held)
     while _held:
-        _held.pop()[1].lock.release()
+        _held.pop()[1][1].release()
     _registry.release()
-    return held
-
-
-def _in_child() -> None:
-    for owner, each in _after():
-        if each.in_child is not None:
-            each.in_child(owner)
+    for owner, (_, _, in_child) in held:
+        if is_child and in_child is not None:
+            in_child(owner)
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_before, after_in_parent=lambda: _after() and None, after_in_child=_in_child
+        before=_before,
+        after_in_parent=lambda: _after(False),
+        after_in_child=lambda: _after(True),
     )

@@ -60,16 +60,19 @@ class Watch:
         """Whether a connection to that file writes where nobody else reads."""
         return file == self._file and self._compared() is not None
 
+    def is_in_the_way(self) -> bool:
+        """Whether to close the connection could harm what others have put in its place."""
+        return self._compared() is not None and any(map(_identity, self._names))
+
     def swapped(self) -> str | None:
         """What has happened to them; None if they are the same still."""
-        changed = None if self._folder is None else os.fstat(self._folder).st_ctime_ns
-        if changed is not None and changed == self._settled:
+        changed = 0 if self._folder is None else os.fstat(self._folder).st_ctime_ns
+        if changed and changed == self._settled:
             return None
         before = (time.time() - SETTLED) * 1e9
         what = self._compared()
-        is_old = changed is not None and changed < before
-        is_fine = changed is not None and changed % 1_000_000_000 != 0  # tells fractions of seconds
-        self._settled = changed if what is None and is_old and is_fine else None
+        is_fine = changed % 1_000_000_000 != 0  # tells fractions of seconds
+        self._settled = changed if what is None and is_fine and changed < before else None
         return what
 
     def _compared(self) -> str | None:
@@ -78,17 +81,13 @@ class Watch:
             return "it was removed" if file is None else "another file was put in its place"
         if self._wal is None:  # SQLite makes it when it first needs it
             self._wal = wal
-        if wal != self._wal:
-            what = "removed" if wal is None else "replaced"
-            return (
-                f"its write-ahead file was {what}, as happens after a process that has it open has"
-                " copied it or opened it by other means,"
-            )
-        return None
-
-    def is_in_the_way(self) -> bool:
-        """Whether to close the connection could harm what others have put in its place."""
-        return self._compared() is not None and any(map(_identity, self._names))
+        if wal == self._wal:
+            return None
+        what = "removed" if wal is None else "replaced"
+        return (
+            f"its write-ahead file was {what}, as happens after a process that has it open has"
+            " copied it or opened it by other means,"
+        )
 
 
 def _identity(name: str) -> Identity:

@@ -56,26 +56,20 @@ def version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
+def find(connection: sqlite3.Connection, study: str, version: int) -> tuple[int, int] | None:
+    """The number of a study's table, and how many events there must be; old files do not say."""
+    length = "0" if version == OLD else "(SELECT length FROM marks WHERE marks.id = studies.id)"
+    query = f"SELECT id, coalesce({length}, 0) FROM studies WHERE name = ?"
+    row: tuple[int, int] | None = connection.execute(query, (study,)).fetchone()
+    return row
+
+
 def begin_study(connection: sqlite3.Connection, name: str) -> int:
     """The number of a new study, which has no events yet."""
     number = connection.execute("INSERT INTO studies (name) VALUES (?)", (name,)).lastrowid or 0
     connection.execute(LOG.format(number))
     connection.execute("INSERT INTO marks VALUES (?, 0)", (number,))
     return number
-
-
-def number(connection: sqlite3.Connection, study: str) -> int | None:
-    """Of the table of a study; None if the file has no such study."""
-    row = connection.execute("SELECT id FROM studies WHERE name = ?", (study,)).fetchone()
-    return int(row[0]) if row else None
-
-
-def mark(connection: sqlite3.Connection, number: int, version: int) -> int:
-    """So many events of a study there must be; old files do not say."""
-    if version == OLD:
-        return 0
-    row = connection.execute("SELECT length FROM marks WHERE id = ?", (number,)).fetchone()
-    return int(row[0]) if row else 0
 
 
 def complaint(connection: sqlite3.Connection) -> str | None:

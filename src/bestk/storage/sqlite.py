@@ -12,15 +12,14 @@ import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, cast
 
 from bestk.errors import StorageError
 from bestk.storage import checksums, files, forks, old, schema
-from bestk.storage.closing import close
 from bestk.storage.events import Event
 from bestk.storage.identity import SWAPPED, Watch
 from bestk.storage.schema import Statements
@@ -33,6 +32,25 @@ TAKEN = (sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_ROWID)
 Row = tuple[Any, ...]
 
 _new = cast("Callable[[type[Event], Row], Event]", tuple.__new__)  # faster than Event._make
+
+
+class _Guarded:
+    """One thread at a time; what goes wrong is said in words a person can act on."""
+
+    __slots__ = ("_storage",)  # a class: a generator costs two microseconds at every event
+
+    def __init__(self, storage: SQLiteStorage) -> None:
+        self._storage = storage
+
+    def __enter__(self) -> None:
+        self._storage._lock.acquire()
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        try:
+            if error is not None:
+                self._storage._explain(error)
+        finally:
+            self._storage._lock.release()
 
 
 class SQLiteStorage:
@@ -65,12 +83,11 @@ class SQLiteStorage:
         self._lost: str | None = None  # why nothing more may be told
         self._is_alone = False  # in a transaction of `alone`
         self._connection: sqlite3.Connection | None = None
+        self._watch: Watch | None = None  # of one that may write
         self._is_new = not read_only and files.is_free(self._file, self.path)
         if not self._is_new:
-            try:
+            with _Guarded(self):
                 self._connect()
-            except sqlite3.Error as error:
-                raise self._explain(error) from error
         forks.guard(self, self._lock, forks.STORAGE, SQLiteStorage._let_go)
 
     # --- connecting -------------------------------------------------------------------------------
@@ -82,41 +99,33 @@ class SQLiteStorage:
             files.make(self._file, self.path)
             self._is_new = False
         files.check(self._file, self.path, self.patience)
-        if not self.read_only and not files.is_writable(self._file):
+        if self.read_only:
+            connection = files.open_to_read(self._file, self.patience)
+        elif files.is_writable(self._file):
+            connection = files.connect(self._file, "mode=rw", self.patience)
+        else:
             raise StorageError(
                 f"{self.path} was refused: the file or its folder is read-only; give write"
                 " permission, or copy it elsewhere; nothing was changed"
             )
-        folder = None
-        if self.read_only:
-            connection, folder = files.open_to_read(self._file, self.patience)
-        else:
-            connection = files.connect(self._file, "mode=rw", self.patience)
-        self._connection = connection
         self._forget()  # it may be another file by now
-        self._close = weakref.finalize(self, close, connection, self._lock, folder)
         try:
-            self._prepare(connection)
+            connection.execute("SELECT count(*) FROM studies").fetchone()
+            self._version = schema.version(connection)
+            if self.read_only:
+                connection.execute("PRAGMA query_only = ON")
+            else:
+                connection.execute("PRAGMA journal_mode = WAL")
+                level = "FULL" if self.durability == "full" else "NORMAL"
+                connection.execute(f"PRAGMA synchronous = {level}")
+                connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT}")
         except BaseException:
-            self.close()
+            connection.close()
             raise
+        watch = None if self.read_only else Watch(self._file)
+        self._connection, self._watch, self._unmarked = connection, watch, set()
+        self._close = weakref.finalize(self, _close, connection, self._lock, watch, self._unmarked)
         return connection
-
-    def _prepare(self, connection: sqlite3.Connection) -> None:
-        connection.execute("SELECT count(*) FROM studies").fetchone()
-        self._version = schema.version(connection)
-        if self.read_only:
-            connection.execute("PRAGMA query_only = ON")
-            return
-        connection.execute("PRAGMA journal_mode = WAL")
-        level = "FULL" if self.durability == "full" else "NORMAL"
-        connection.execute(f"PRAGMA synchronous = {level}")
-        connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT}")
-        self._watch, self._unmarked = Watch(self._file), set()
-        self._close.detach()
-        self._close = weakref.finalize(
-            self, close, connection, self._lock, None, self._watch, self._unmarked
-        )
 
     def _forget(self) -> None:
         """What was known of the file."""
@@ -148,41 +157,26 @@ class SQLiteStorage:
         """Add events at the end of a study's log, all or none; durable on return."""
         if self.read_only:
             raise StorageError(f"{self.path} was opened to be read: nothing can be added to it")
-        with self._lock:
-            try:
-                connection = self._connection or self._connect()
-                if self._is_alone:
+        with _Guarded(self):
+            connection = self._connection or self._connect()
+            if self._is_alone:
+                self._insert(connection, study, events)
+                return
+            if len(events) != 1 or not self._append_one(connection, study, events[0]):
+                with self._transaction(connection):
                     self._insert(connection, study, events)
-                    return
-                if len(events) != 1 or not self._append_one(connection, study, events[0]):
-                    with self._transaction(connection):
-                        self._insert(connection, study, events)
-            except sqlite3.Error as error:
-                raise self._explain(error) from error
-            except old.Damaged as error:
-                raise self._damaged(str(error)) from error
-            except UnicodeEncodeError as error:
-                raise StorageError(
-                    f"{error.object!r} was refused: a file cannot hold it"
-                ) from error
             self._require_the_same()
 
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Nobody else appends meanwhile, and what is appended is so all or none, at the end."""
-        with self._lock:
-            try:
-                connection = self._connection or self._connect()
-                with self._transaction(connection):
-                    self._is_alone = True
-                    try:
-                        yield
-                    finally:
-                        self._is_alone = False
-            except sqlite3.Error as error:
-                raise self._explain(error) from error
-            except old.Damaged as error:
-                raise self._damaged(str(error)) from error
+        with _Guarded(self):
+            with self._transaction(self._connection or self._connect()):
+                self._is_alone = True
+                try:
+                    yield
+                finally:
+                    self._is_alone = False
             self._require_the_same()
 
     def _append_one(self, connection: sqlite3.Connection, study: str, event: Event) -> bool:
@@ -247,8 +241,8 @@ class SQLiteStorage:
 
     def _require_the_same(self) -> None:
         """Raise if what was told went to a file that is no longer there."""
-        what = self._watch.swapped()
-        if what is not None and self._connection is not None:
+        what = None if self._watch is None else self._watch.swapped()
+        if what is not None and self._watch is not None and self._connection is not None:
             self._watch.give_up(self._connection)
             self._close.detach()
             self._connection = None
@@ -272,23 +266,21 @@ class SQLiteStorage:
 
     def _fetch(self, study: str, start: int, most: int) -> list[Row]:
         """The next rows, up to so many, compared with their checksums."""
-        with self._lock:
-            try:
-                connection = self._connection or self._reading()
-                if connection is not None and self._version == schema.OLD:
-                    self._look_again(connection)
-                statements = self._statements.get(study) or self._find(connection, study)
-                if connection is None or statements is None:
-                    return []
-                if self._version == schema.OLD:
-                    rows = connection.execute(statements.select, (start, most)).fetchall()
-                    old.check(rows, start)
-                    return [row[:6] for row in rows]
+        with _Guarded(self):
+            connection = self._connection or self._reading()
+            if connection is None:
+                return []
+            if self._version == schema.OLD and schema.version(connection) != schema.OLD:
+                self._version = schema.VERSION  # another process has brought it up to date
+                self._forget()
+            statements = self._statements.get(study) or self._find(connection, study)
+            if statements is None:
+                return []
+            if self._version != schema.OLD:
                 return self._checked(connection, study, start, most)
-            except sqlite3.Error as error:
-                raise self._explain(error) from error
-            except old.Damaged as error:
-                raise self._damaged(str(error)) from error
+            rows = connection.execute(statements.select, (start, most)).fetchall()
+            old.check(rows, start)
+            return [row[:6] for row in rows]
 
     def _checked(
         self, connection: sqlite3.Connection, study: str, start: int, most: int
@@ -300,7 +292,7 @@ class SQLiteStorage:
             rows, stored = [row[:6] for row in found], found[-1][6] if found else 0
         else:
             rows = connection.execute(statements.window, (start, most)).fetchall()
-            stored = self._checksum(connection, statements, start + len(rows))
+            stored = _checksum(connection, statements, start + len(rows))
         seq = start + len(rows)
         if len(rows) < most and seq < self._marks[study]:
             raise self._cut(study, seq)
@@ -320,19 +312,21 @@ class SQLiteStorage:
         if start == 0:
             return checksums.begin(study)
         seq, total = self._ends.get(study, (0, 0))
-        if seq != start:
-            total = self._checksum(connection, self._statements[study], start)
-        return total
+        return total if seq == start else _checksum(connection, self._statements[study], start)
 
-    def _checksum(self, connection: sqlite3.Connection, statements: Statements, seq: int) -> int:
-        row = connection.execute(statements.checksum, (seq,)).fetchone()
-        return row[0] if row and isinstance(row[0], int) else 0
-
-    def _look_again(self, connection: sqlite3.Connection) -> None:
-        """Another process may have brought an old file up to date."""
-        if schema.version(connection) != schema.OLD:
-            self._version = schema.VERSION
-            self._forget()
+    def _explain(self, error: BaseException) -> None:
+        """Raise in its place what a person can act on."""
+        if isinstance(error, sqlite3.Error):
+            why, is_damaged = files.explain(error, self.patience)
+            if is_damaged:
+                raise self._damaged(f"it is damaged ({error})") from error
+            raise StorageError(
+                f"{self.path} was refused: {why} ({error}); nothing told before is lost"
+            ) from error
+        if isinstance(error, old.Damaged):
+            raise self._damaged(str(error)) from error
+        if isinstance(error, UnicodeEncodeError):
+            raise StorageError(f"{error.object!r} was refused: a file cannot hold it") from error
 
     def _cut(self, study: str, last: int) -> StorageError:
         mark = self._marks[study]
@@ -346,55 +340,61 @@ class SQLiteStorage:
             f" `bestk doctor {self.path}` says what can be recovered"
         )
 
-    def _find(self, connection: sqlite3.Connection | None, study: str) -> Statements | None:
+    def _find(self, connection: sqlite3.Connection, study: str) -> Statements | None:
         """The statements for a study; None if the file has no such study."""
-        if connection is None:
+        found = schema.find(connection, study, self._version)
+        if found is None:
             return None
-        number = schema.number(connection, study)
-        if number is None:
-            return None
-        self._marks[study] = schema.mark(connection, number, self._version)
+        number, self._marks[study] = found
         self._statements[study] = schema.statements(number, self._version)
         return self._statements[study]
 
     def studies(self) -> list[str]:
         """The names of all studies in the file, oldest first."""
-        with self._lock:
-            try:
-                connection = self._reading()
-                if connection is None:
-                    return []
-                rows = connection.execute("SELECT name FROM studies ORDER BY id").fetchall()
-            except sqlite3.Error as error:
-                raise self._explain(error) from error
-        return [row[0] for row in rows]
+        with _Guarded(self):
+            connection = self._reading()
+            if connection is None:
+                return []
+            return [row[0] for row in connection.execute("SELECT name FROM studies ORDER BY id")]
 
     def last_activity(self, study: str) -> float | None:
         """When the last event was written, in seconds since 1970."""
-        row = self._last(study)
-        return row[0] if row else None
+        with _Guarded(self):
+            connection = self._reading()
+            statements = self._find(connection, study) if connection is not None else None
+            if connection is None or statements is None:
+                return None
+            row = connection.execute(statements.last).fetchone()
+            return row[0] if row else None
 
     def appended(self, study: str) -> int:
         """The number of the event that this object appended or read last; 0 if there is none."""
         return self._ends.get(study, (0, 0))[0]
 
-    def _last(self, study: str) -> Row | None:
-        with self._lock:
-            try:
-                connection = self._reading()
-                statements = self._statements.get(study) or self._find(connection, study)
-                if connection is None or statements is None:
-                    return None
-                row: Row | None = connection.execute(statements.last).fetchone()
-            except sqlite3.Error as error:
-                raise self._explain(error) from error
-        return row
 
-    def _explain(self, error: sqlite3.Error) -> StorageError:
-        """What went wrong, in words a person can act on."""
-        why, is_damaged = files.explain(error, self.patience)
-        if is_damaged:
-            return self._damaged(f"it is damaged ({error})")
-        return StorageError(
-            f"{self.path} was refused: {why} ({error}); nothing told before is lost"
-        )
+def _checksum(connection: sqlite3.Connection, statements: Statements, seq: int) -> int:
+    row = connection.execute(statements.checksum, (seq,)).fetchone()
+    return row[0] if row and isinstance(row[0], int) else 0
+
+
+def _close(
+    connection: sqlite3.Connection,
+    lock: threading.RLock,
+    watch: Watch | None,
+    unmarked: Iterable[int],
+) -> None:
+    """Whoever lets go: the user, the end of the program, a fork. Notes how many events there are.
+
+    `unmarked` are the numbers of the tables with events that no mark covers.
+    """
+    with lock:
+        if watch is not None:
+            if watch.is_in_the_way():
+                watch.give_up(connection)
+                return
+            watch.close()
+        with suppress(sqlite3.Error):
+            connection.execute("PRAGMA busy_timeout = 1000")
+            for number in unmarked:
+                connection.execute(schema.MARK_ALL.format(number))
+        connection.close()

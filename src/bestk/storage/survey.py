@@ -13,13 +13,7 @@ from bestk.storage import events as ev
 from bestk.storage.old import KINDS, Row
 
 REACH = 10_000_000  # events that damage may hide at once
-ANSWERS = (
-    ev.TOLD,
-    ev.FORGOTTEN,
-    ev.EXPIRED,
-    ev.FAILED,
-    ev.REISSUED,
-)  # to a pull that was asked for
+ANSWERS = {ev.TOLD, ev.FORGOTTEN, ev.EXPIRED, ev.FAILED, ev.REISSUED}  # to a pull asked for
 TYPES = (int, str, int, float, str, float)  # of an event's columns
 SELECT = schema.SELECT.replace("{1}", "{1}, seq")
 STORED, SEQ = 6, 7  # columns of it
@@ -57,12 +51,10 @@ def _ask(connection: sqlite3.Connection, query: str, number: int) -> Any:
 def _scan(connection: sqlite3.Connection, number: int) -> Found:
     """Go through a study's events."""
     name = _ask(connection, "SELECT name FROM studies WHERE id = ?", number)
-    is_named = isinstance(name, str)
     columns = [row[1] for row in connection.execute(f"PRAGMA table_info(log_{number})")]
-    log = _Log(name if is_named else LOST_NAME.format(number), "checksum" in columns, is_named)
+    log = _Log(name, number, "checksum" in columns)
     readable, loss = 0, None
-    query = SELECT.format(number, "checksum" if log.has_checksums else "seq")
-    for row in _rows(connection, query):
+    for row in _rows(connection, SELECT.format(number, log.checksum)):
         readable += not isinstance(row, str)
         if loss is None:
             objection = row if isinstance(row, str) else log.objection(row)
@@ -78,11 +70,13 @@ def _scan(connection: sqlite3.Connection, number: int) -> Found:
 class _Log:
     """Events of a study one after the other, as long as they can be what was written."""
 
-    def __init__(self, name: str, has_checksums: bool, is_named: bool) -> None:
-        self.name, self.has_checksums, self._is_named = name, has_checksums, is_named
+    def __init__(self, name: object, number: int, has_checksums: bool) -> None:
+        self._is_named = isinstance(name, str)
+        self.name = name if isinstance(name, str) else LOST_NAME.format(number)
+        self.checksum = "checksum" if has_checksums else "seq"  # the column read for it
         self.whole = 0
         self.note: str | None = None
-        self._total = checksums.begin(name)
+        self._total = checksums.begin(self.name)
         self._asked: set[str] = set()
 
     def objection(self, row: Row) -> str | None:
@@ -96,7 +90,7 @@ class _Log:
             return f"there is no kind {kind}"
         if self.whole == 0 and kind != ev.CREATED:
             return "the log does not begin with the study's specification"
-        if self.has_checksums and not self._follows(row):
+        if self.checksum != "seq" and not self._follows(row):
             return "it is not what was written: its checksum is another"
         if kind == ev.ASKED:
             self._asked.add(key)

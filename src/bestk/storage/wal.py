@@ -9,6 +9,7 @@ sqlite.org/fileformat2.html, section 4.
 from __future__ import annotations
 
 import struct
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,6 +23,7 @@ FORMAT = 3007000
 PAGE = 4096  # bytes
 MASK = 0xFFFFFFFF
 Sums = tuple[int, int]
+Power = tuple[int, int, int]
 
 
 class Frame(NamedTuple):
@@ -42,10 +44,8 @@ class Frames(NamedTuple):
     @property
     def committed(self) -> int:
         """How many frames end with the last commit in the file."""
-        for i in range(len(self.frames), 0, -1):
-            if self.frames[i - 1].size and not self.frames[i - 1].is_damaged:
-                return i
-        return 0
+        ends = (i for i, frame in enumerate(self.frames, 1) if frame.size and not frame.is_damaged)
+        return max(ends, default=0)
 
 
 def hole(path: Path) -> str | None:
@@ -54,34 +54,31 @@ def hole(path: Path) -> str | None:
     for _ in range(3):
         if found is None or found.committed <= found.valid + 1:
             return None
-        again = read(path)  # another process may have written while we read
-        if again is not None and again.valid == found.valid:
-            lost = found.committed - found.valid
+        before, found = found, read(path)  # another process may have written while we read
+        if found is not None and found.valid == before.valid:
             return (
-                f"{path.name}, which holds what was told to it last, is damaged: {lost} pages in"
-                f" it, from number {found.valid + 1} on, cannot be relied on"
+                f"{path.name}, which holds what was told to it last, is damaged:"
+                f" {before.committed - before.valid} pages in it, from number {before.valid + 1}"
+                " on, cannot be relied on"
             )
-        found = again
     return None  # it is being written to
 
 
 def rest(path: Path) -> str | None:
     """What lies behind the last commit that SQLite reads, "" if nothing; None without a file."""
-    try:
+    size = 0
+    with suppress(OSError):
         size = path.stat().st_size
-    except OSError:
-        return None
     if not size:
         return None
     found = read(path)
     behind = len(found.frames) - found.valid if found else 0
-    is_torn = (size - HEADER) % (FRAME + PAGE) != 0
-    if behind or is_torn:
-        return (
-            f"behind the last commit that can be read in {path.name} lies what cannot be: a"
-            " transaction was cut short, and never acknowledged, or the end of it is damaged"
-        )
-    return ""
+    if not behind and (size - HEADER) % (FRAME + PAGE) == 0:
+        return ""
+    return (
+        f"behind the last commit that can be read in {path.name} lies what cannot be: a"
+        " transaction was cut short, and never acknowledged, or the end of it is damaged"
+    )
 
 
 def read(path: Path) -> Frames | None:
@@ -92,19 +89,15 @@ def read(path: Path) -> Frames | None:
         return None
     if len(data) <= HEADER + FRAME:
         return None
+    import numpy as np
+
     magic, version, page, _, *salts = struct.unpack(">6I", data[:24])
     sums: Sums | None = struct.unpack(">2I", data[24:32])
     order = ">" if magic & 1 else "<"
     is_sound = magic & ~1 == LITTLE and version == FORMAT
-    if not is_sound or _checksum(order, data[:24]) != sums:
+    if not is_sound or tuple(np.frombuffer(data, f"{order}u4", 6) @ _linear(3)[0]) != sums:
         sums = None  # SQLite ignores all of it
         page, order, salts = PAGE, "<", list(struct.unpack(">2I", data[HEADER + 8 : HEADER + 16]))
-    return _frames(data, page, order, salts, sums)
-
-
-def _frames(data: bytes, page: int, order: str, salts: list[int], sums: Sums | None) -> Frames:
-    import numpy as np
-
     step = FRAME + page
     count = (len(data) - HEADER) // step
     table = np.frombuffer(data, np.uint8, count * step, HEADER).reshape(count, step)
@@ -112,8 +105,8 @@ def _frames(data: bytes, page: int, order: str, salts: list[int], sums: Sums | N
     present = (heads[:, 2:4] == salts).all(axis=1)  # others are left from before
     count = int(np.flatnonzero(present)[-1]) + 1 if present.any() else 0
     words = np.hstack([table[:count, :8], table[:count, FRAME:]]).view(f"{order}u4")
-    added = (words @ _weights(words.shape[1] // 2)).tolist()
-    power = _power(words.shape[1] // 2)
+    weights, power = _linear(words.shape[1] // 2)
+    added = (words @ weights).tolist()
     view = memoryview(data)
     found: list[Frame] = []
     valid = 0
@@ -133,39 +126,19 @@ def _frames(data: bytes, page: int, order: str, salts: list[int], sums: Sums | N
 # fixed weights, all modulo 2^32, and the frames are summed at once.
 
 
-def _checksum(order: str, data: bytes) -> Sums:
-    s0 = s1 = 0
-    for x, y in struct.iter_unpack(f"{order}2I", data):
-        s0 = (s0 + x + s1) & MASK
-        s1 = (s1 + y + s0) & MASK
-    return s0, s1
-
-
-def _power(pairs: int) -> tuple[int, int, int]:
-    """P after so many pairs: [[a, b], [b, c]], consecutive Fibonacci numbers."""
-    a, b, c = 1, 0, 1
-    for _ in range(pairs):
-        a, b, c = _longer(a, b, c)
-    return a, b, c
-
-
-def _longer(a: int, b: int, c: int) -> tuple[int, int, int]:
-    return (a + b) & MASK, (b + c) & MASK, (b + 2 * c) & MASK
-
-
-def _weights(pairs: int) -> NDArray[np.uint32]:
-    """What every word adds to s0 and s1, a row each."""
+def _linear(pairs: int) -> tuple[NDArray[np.uint32], Power]:
+    """What every word adds to s0 and s1, a row each; and P, consecutive Fibonacci numbers."""
     import numpy as np
 
     rows = []
-    a, b, c = 1, 0, 1  # P of the pairs that follow
+    a, b, c = 1, 0, 1  # P of the pairs that follow: [[a, b], [b, c]]
     for _ in range(pairs):
         rows += [(b, c), (a + b, b + c)]  # y goes into s1 alone, x into both
-        a, b, c = _longer(a, b, c)
-    return np.array(rows[::-1], np.uint64).astype(np.uint32)  # modulo 2^32
+        a, b, c = (a + b) & MASK, (b + c) & MASK, (b + 2 * c) & MASK
+    return np.array(rows[::-1], np.uint64).astype(np.uint32), (a, b, c)  # modulo 2^32
 
 
-def _after(power: tuple[int, int, int], sums: Sums, added: list[int]) -> Sums:
+def _after(power: Power, sums: Sums, added: list[int]) -> Sums:
     a, b, c = power
     s0 = (a * sums[0] + b * sums[1] + added[0]) & MASK
     return s0, (b * sums[0] + c * sums[1] + added[1]) & MASK

@@ -1,7 +1,7 @@
 """Studies: find the best arms from observations as they come."""
 
 from bestk.study.evaluation import Cell, Evaluation, evaluate
-from bestk.study.pull import Pull
+from bestk.study.pulls import Pull
 from bestk.study.result import ArmResult, Result
 from bestk.study.runner import Runner, identify
 from bestk.study.study import Study

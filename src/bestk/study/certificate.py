@@ -21,24 +21,12 @@ import numpy as np
 
 from bestk.decisions.labels import thaw
 from bestk.errors import NothingToCertifyError
-from bestk.kernels import matroid, step
-from bestk.kernels.types import (
-    BETTING,
-    CPE,
-    EVIDENCE,
-    EXCHANGE,
-    LIL,
-    LUCB_ROUNDS,
-    PAIR,
-    ROUND,
-    UGAPE,
-    BoolArray,
-    FloatArray,
-)
+from bestk.kernels import matroid, step, types
+from bestk.kernels.types import BoolArray, FloatArray
 from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study.fold import Fold
-from bestk.study.intervals import intervals
+from bestk.study.intervals import in_units, intervals
 from bestk.study.reading import open_storage, open_study
 from bestk.study.specification import Specification
 from bestk.verification.log import line
@@ -52,17 +40,14 @@ def make_certificate(path: str | os.PathLike[str], name: str | None = None) -> d
     """The certificate of a study in a file, confirmed by `verification`."""
     study = open_study(path, name)
     guarantee = study.problem.configure(0, study.specification.max_arms).guarantee
+    unproved = f"study '{study.name}' is not certified"
     if guarantee is None:
         variant = f", variant {study.problem.variant}" if study.problem.variant else ""
-        raise NothingToCertifyError(
-            f"study '{study.name}' is not certified: nothing is proved of {study.problem.policy}"
-            f"{variant}, so there is nothing to certify"
-        )
+        why = f"nothing is proved of {study.problem.policy}{variant}"
+        raise NothingToCertifyError(f"{unproved}: {why}, so there is nothing to certify")
     if not study.is_stopped:
-        raise NothingToCertifyError(
-            f"study '{study.name}' is not certified: its rule has not stopped yet, so there is"
-            " nothing to certify"
-        )
+        why = "its rule has not stopped yet"
+        raise NothingToCertifyError(f"{unproved}: {why}, so there is nothing to certify")
     from bestk.verification import verify  # the special functions that it needs take a while
 
     log = open_storage(path).read(study.name)
@@ -70,10 +55,8 @@ def make_certificate(path: str | os.PathLike[str], name: str | None = None) -> d
     report = verify(made, path)
     if not report.verified:
         wrong = "; ".join(f"{check.name}: {check.detail}" for check in report.failed)
-        raise NothingToCertifyError(
-            f"study '{study.name}' is not certified: its log does not bear out the stop it tells of"
-            f" ({wrong})"
-        )
+        why = "its log does not bear out the stop it tells of"
+        raise NothingToCertifyError(f"{unproved}: {why} ({wrong})")
     return made
 
 
@@ -94,13 +77,12 @@ def _certificate(
     digest.update(line(stop))
     answer = json.loads(stop.data)
     state, spec, configured = fold.state, fold.spec, fold.configured
-    round_ = None
-    if spec.radius == LUCB_ROUNDS:
+    round_ = levels = None
+    if spec.radius == types.LUCB_ROUNDS:
         step.next_round(state)  # the rule was checked one round later
-        round_ = int(state.clock[ROUND])
+        round_ = int(state.clock[types.ROUND])
     lower, upper = intervals(fold.machine)
-    levels = None
-    if spec.radius in (LIL, EVIDENCE):
+    if spec.radius in (types.LIL, types.EVIDENCE):
         product = math.exp(spec.log_both) if spec.log_both > -math.inf else 0.0
         levels = {"lower": spec.level_lower, "upper": spec.level_upper, "product": product}
     is_old = specification.order == "told"
@@ -129,8 +111,7 @@ def _certificate(
     if specification.items is not None:
         made["items"] = asdict(specification.items)
         made["warning"] = OF_ITEMS[specification.items.target]
-    plain: dict[str, Any] = json.loads(json.dumps(made, allow_nan=False))
-    return plain
+    return dict(json.loads(json.dumps(made, allow_nan=False)))
 
 
 def _arm(fold: Fold, arm: int, lower: FloatArray, upper: FloatArray) -> dict[str, Any]:
@@ -139,10 +120,10 @@ def _arm(fold: Fold, arm: int, lower: FloatArray, upper: FloatArray) -> dict[str
     pulls = int(fold.tally.counts[arm])
     low = high = seen = levels = None
     if row is not None and pulls:
-        ends = sign * float(lower[row]), sign * float(upper[row])
-        low, high = (end if math.isfinite(end) else None for end in sorted(ends))
+        ends = in_units(lower[row], upper[row], sign).tolist()
+        low, high = (None if math.isnan(end) else end for end in ends)
         seen = sign * float(state.means[row])
-        if fold.spec.radius == EVIDENCE and state.evidence.kind == BETTING:
+        if fold.spec.radius == types.EVIDENCE and state.evidence.kind == types.BETTING:
             levels = state.levels[row, :-1][:: int(sign)].tolist()
     made = {
         "label": thaw(fold.all_labels[arm]),
@@ -170,31 +151,31 @@ def _stop(fold: Fold, lower: FloatArray, upper: FloatArray, chosen: BoolArray) -
     """The statistic that was compared with the slack, and the pair of arms it comes from."""
     state, spec = fold.state, fold.spec
     pair = None
-    if spec.family == PAIR:
+    if spec.family == types.PAIR:
         inside, outside = np.flatnonzero(chosen), np.flatnonzero(~chosen)
         h, l = inside[np.argmin(lower[inside])], outside[np.argmax(upper[outside])]  # noqa: E741
         pair, statistic = (int(h), int(l)), float(upper[l] - lower[h])
-    elif spec.family == EXCHANGE:
+    elif spec.family == types.EXCHANGE:
         h, l, gap = matroid.critical(state, spec)  # noqa: E741
         pair, statistic = (int(h), int(l)), float(gap)
-    elif spec.family == CPE:
+    elif spec.family == types.CPE:
         decision = fold.stepper.decision
         revised = np.minimum(np.where(chosen, lower, upper), spec.ceiling)
-        rival = decision.best(revised.copy())
-        statistic = float(revised[rival & ~chosen].sum() - revised[chosen & ~rival].sum())
+        best = decision.best(revised.copy())
+        statistic = float(revised[best & ~chosen].sum() - revised[chosen & ~best].sum())
     else:
         statistic = float(fold.machine.call("slack"))
-    rule = "regret" if spec.family == UGAPE else "lead"
+    rule, weakest, rival = "regret" if spec.family == types.UGAPE else "lead", None, None
     if pair is not None:
         rule = "bounds" if statistic <= spec.epsilon else "evidence"
+        weakest, rival = (
+            {"label": thaw(fold.labels[row]), "bound": spec.sign * float(ends[row])}
+            for row, ends in zip(pair, (lower, upper), strict=True)
+        )
     return {
         "rule": rule,
         "statistic": statistic,
         "epsilon": spec.epsilon,
-        "weakest": None if pair is None else _end(fold, pair[0], lower),
-        "rival": None if pair is None else _end(fold, pair[1], upper),
+        "weakest": weakest,
+        "rival": rival,
     }
-
-
-def _end(fold: Fold, row: int, ends: FloatArray) -> dict[str, Any]:
-    return {"label": thaw(fold.labels[row]), "bound": fold.spec.sign * float(ends[row])}

@@ -32,13 +32,14 @@ from bestk.storage import events as ev
 from bestk.storage.events import ASKED, OBSERVED, TOLD, Event
 from bestk.study.items import Orders
 from bestk.study.order import Open, Order, opened
-from bestk.study.owners import Holders
 from bestk.study.planning import Planner, add_hole
+from bestk.study.pulls import Holders
 from bestk.study.specification import Specification
 from bestk.study.tally import Tally
 
 CHUNK = 100_000  # observations handed to the kernel at a time
-OF_ARMS = ("counts", "origins", "sums", "means", "spread", "levels")  # statistics, by row
+# statistics, by row; a policy need not have all of them
+OF_ARMS = ("counts", "origins", "sums", "means", "spread", "levels")
 NEW_ROUND = -1  # in place of a row
 ALONE = "+"  # what ASKED says of a round of one arm
 
@@ -56,7 +57,9 @@ class Fold:
         self.handed = 0  # pulls so far
         self.waiting: list[int] = []  # arms of the present round that are yet to be handed out
         self.open: dict[str, Open] = {}  # in the order asked
-        self.order = Order(specification.order == "asked", specification.orders_by_arm)
+        # Theorem 5 has no product of two arms' evidence, so that where arms come and go each has
+        # an order of its own, and one that leaves holds nobody up
+        self.order = Order(specification.order == "asked", specification.max_arms is not None)
         self.answers: dict[str, float] = {}  # to pulls
         self.gone: set[str] = set()  # pulls that were given up
         self.holders = Holders()  # of pulls that were handed out again
@@ -131,11 +134,15 @@ class Fold:
         while (event := pushed or next(rest, None)) is not None:
             pushed = None
             kind = event[0]
+            if kind == ASKED and self._is_plain and not self.open:
+                event, pushed = self._apply_pairs(event, rest)
+                if event is None:
+                    break
+                kind = event[0]
+            self.seen += 1
+            self.last = event[5]
             if kind == ASKED:
-                if self._is_plain and not self.open:
-                    event, pushed = self._apply_pairs(event, rest)
-                if event is not None:
-                    self._ask(event)
+                self._ask(event)
             elif kind == TOLD:
                 self._answer(event)
             elif kind == OBSERVED:
@@ -153,7 +160,7 @@ class Fold:
     ) -> tuple[Event | None, Event | None]:
         """Pulls that were answered before the next: most of most logs, so in a loop of its own.
 
-        Returns the first ask that is none of these, and what was read after it.
+        Returns the first event that is none of these, and what was read after it.
         """
         told, rewards, answers, rows = self._told, self._rewards, self.answers, self.rows
         following = last = None
@@ -176,23 +183,17 @@ class Fold:
             event = next(rest, None)
             if len(told) >= CHUNK:
                 self._observe()
-        many = size - begun
         if last is not None:
-            self.last = last[5]
-            self.waiting = []
-        self.seen += 2 * many
-        self.rounds += many
-        self.handed += many
-        self.told += many
-        self.order.pass_by(many)
-        if event is not None and event[0] != ASKED:
-            return None, event
+            many = size - begun
+            self.last, self.waiting = last[5], []
+            self.seen += 2 * many
+            self.rounds, self.handed = self.rounds + many, self.handed + many
+            self.told += many
+            self.order.pass_by(many)
         return event, following
 
     def _ask(self, event: Event) -> None:
         _, key, arm, _, data, at = event
-        self.seen += 1
-        self.last = at
         if data:  # the first pull of a round
             self.rounds += 1
             self.waiting = list(map(int, data[1:].split(","))) if data != ALONE else []
@@ -213,9 +214,7 @@ class Fold:
         self.handed += 1
 
     def _answer(self, event: Event) -> None:
-        _, key, _, reward, _, at = event
-        self.seen += 1
-        self.last = at
+        _, key, _, reward, _, _ = event
         pull = self.open.pop(key, None)
         if pull is None:  # a second answer, or one to a pull given up
             self._require_asked(key)
@@ -231,9 +230,7 @@ class Fold:
             self._settle(pull, reward)
 
     def _add(self, event: Event) -> None:
-        _, key, arm, reward, _, at = event
-        self.seen += 1
-        self.last = at
+        _, key, arm, reward, _, _ = event
         self._require_arm(arm)
         if key not in self.observed and arm in self.rows:
             self.observed[key] = arm, reward
@@ -268,7 +265,13 @@ class Fold:
         if self.orders is not None:
             self.scored += zip(self._told, self._rewards, strict=True)
         if len(self._told) < self.spec.n_arms and not self.machine.is_stale:
-            self._tell_singly()
+            # a few: their arms alone change, and the rest of the trees stands
+            for row, reward in zip(self._told, self._rewards, strict=True):
+                if row >= 0:
+                    self.tally.add_one(self.arms[row], reward)
+                    self.machine.call("tell", row, self.spec.sign * reward)
+                elif self.machine.is_whole:
+                    step.next_round(self.state)
         else:
             rows, rewards = np.array(self._told, np.int64), np.array(self._rewards)
             is_told = rows >= 0
@@ -277,19 +280,8 @@ class Fold:
         self._told.clear()
         self._rewards.clear()
 
-    def _tell_singly(self) -> None:
-        """A few observations: their arms alone change, and the rest of the trees stands."""
-        for row, reward in zip(self._told, self._rewards, strict=True):
-            if row >= 0:
-                self.tally.add_one(self.arms[row], reward)
-                self.planner.tell(row, reward)
-            elif self.machine.is_whole:
-                step.next_round(self.state)
-
     def _rare(self, event: Event) -> None:
         kind, key, arm, _, data, at = event
-        self.seen += 1
-        self.last = at
         if kind in (ev.FORGOTTEN, ev.EXPIRED, ev.FAILED):
             self._require_asked(key)
             self._lose(kind, key)
@@ -313,13 +305,12 @@ class Fold:
         pull = self.open.get(key)
         if pull is None:
             return
-        if kind == ev.FAILED:
-            self.failed[pull.arm] += 1
-            if not self.order.in_order:
-                return  # it stays open, and may be tried again
-        else:
+        if kind != ev.FAILED:
             self.lost[kind, pull.arm] += 1
-        self._drop(key)
+        else:
+            self.failed[pull.arm] += 1
+        if kind != ev.FAILED or self.order.in_order:  # else it may be tried again
+            self._drop(key)
 
     def _drop(self, key: str) -> None:
         """An open pull becomes a hole; a score that failed is the worst there is, never skipped."""
@@ -361,19 +352,14 @@ class Fold:
     # --- arms that come and go --------------------------------------------------------------------
 
     def _admit(self, arm: int, label: Hashable) -> None:
-        if arm in self.rows or arm > len(self.all_labels):
-            return  # another process was quicker
-        if arm < len(self.all_labels):
-            if label != self.all_labels[arm]:
-                return  # another took the number first
-        else:
-            if label in self.numbers:
-                return
+        if arm in self.rows or self.numbers.get(label, len(self.all_labels)) != arm:
+            return  # another process was quicker, or took the number
+        if label not in self.numbers:
             self.numbers[label] = arm
             self.all_labels.append(label)
             self.tally.extend()
-            for counts in (self.failed, self.holes):
-                counts.append(0)
+            self.failed.append(0)
+            self.holes.append(0)
         self._change([*self.arms, arm])
 
     def _withdraw(self, arm: int) -> None:
@@ -386,10 +372,10 @@ class Fold:
 
     def _change(self, arms: list[int]) -> None:
         """Other arms from now on; every arm keeps its statistics, and a stop must be found anew."""
+        fields = {name: getattr(self.state, name) for name in OF_ARMS}
+        kept = {name: each for name, each in fields.items() if len(each) == self.spec.n_arms}
         for arm, row in self.rows.items():
-            self._shelf[arm] = {
-                name: getattr(self.state, name)[row].copy() for name in self._kept()
-            }
+            self._shelf[arm] = {name: each[row].copy() for name, each in kept.items()}
         self.changes += 1
         self._lay(arms)
         for arm in arms:
@@ -398,11 +384,6 @@ class Fold:
         self.machine.is_stale = True
         self.waiting = [arm for arm in self.waiting if arm in self.rows]
         self.stopped = None
-
-    def _kept(self) -> list[str]:
-        """The statistics that this policy has a row of for every arm."""
-        n = self.spec.n_arms
-        return [name for name in OF_ARMS if len(getattr(self.state, name)) == n]
 
     # --- deciding and planning: never changes what the fold says ----------------------------------
 

@@ -1,6 +1,8 @@
-"""Pulls that are handed out again: those of a holder that has died, or of a run cut short.
+"""Pulls that nobody makes any more: given up when their lease runs out, or else handed out again.
 
-Each goes to one worker: what the log says of who took it first decides between processes.
+Each goes to one worker: what the log says of who took it first decides between processes. Where
+there is a lease nothing is handed out again. It runs from when this process first saw the pull, by
+its own steady clock: the times in the log are of other clocks, which may be a day off, or be set.
 """
 
 from __future__ import annotations
@@ -9,26 +11,39 @@ import time
 from collections.abc import Iterable
 
 from bestk.storage import events as ev
-from bestk.storage.events import Event
 from bestk.study.fold import Fold
 from bestk.study.journal import Journal
-from bestk.study.owners import Names, is_gone
+from bestk.study.pulls import Names, is_gone
 
 
 class Handover:
-    """What one study object may take over; with a lease nothing, for there pulls lapse instead."""
+    """What one study object may take over, and which leases it has seen run out."""
 
     def __init__(self, journal: Journal, fold: Fold) -> None:
         self.names = Names()
-        self._journal, self._fold = journal, fold
-        self._waiting: list[str] | None = None  # None: not looked for yet
+        self._journal, self._fold, self._lease = journal, fold, fold.specification.lease
+        self._since: dict[str, float] = {}  # when a pull was first seen, where there is a lease
+        self._waiting: list[str] | None = None  # to be taken over; None: not looked for yet
+        self.lapsed()  # none yet: all are seen now
+
+    def see(self, key: str) -> None:
+        """A pull is open now."""
+        if self._lease is not None:
+            self._since.setdefault(key, time.monotonic())
+
+    def lapsed(self) -> list[str]:
+        """The open pulls whose lease has run out."""
+        if self._lease is None:
+            return []
+        now = time.monotonic()
+        self._since = {key: self._since.get(key, now) for key in self._fold.open}
+        return [key for key, since in self._since.items() if now - since > self._lease]
 
     def look(self) -> bool:
         """Look for pulls to take over; whether there are any."""
-        fold = self._fold
-        has_lease = fold.specification.lease is not None
-        gone = (key for key in fold.open if is_gone(fold.holders[key]))
-        self._waiting = [] if has_lease else list(gone)
+        holders = self._fold.holders
+        gone = (key for key in self._fold.open if is_gone(holders[key]))
+        self._waiting = list(gone) if self._lease is None else []
         return bool(self._waiting)
 
     def take(self) -> str | None:
@@ -38,8 +53,7 @@ class Handover:
         while self._waiting:
             key, fold, mine = self._waiting.pop(0), self._fold, self.names.token
             if key in fold.open:
-                data = f"{fold.holders[key]} {mine}"
-                self._journal.append(Event(ev.REISSUED, key, data=data, at=time.time()))
+                self._journal.log(ev.REISSUED, key, data=f"{fold.holders[key]} {mine}")
             if key in fold.open and fold.holders[key] == mine:
                 return key
         return None

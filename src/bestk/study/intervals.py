@@ -1,4 +1,4 @@
-"""Every arm's interval, at the levels its policy stops by, and what it says of the arm."""
+"""Every arm's interval, at the levels its policy stops by."""
 
 from __future__ import annotations
 
@@ -28,19 +28,7 @@ def intervals(machine: Machine) -> tuple[FloatArray, FloatArray]:
     return low, high
 
 
-def verdicts(low: FloatArray, high: FloatArray, k: int) -> list[str]:
-    """What the intervals alone say: among the K best (in), not among them (out), or undecided.
-
-    An arm is in if at least N-K arms have upper bounds at or below its lower bound, and out if at
-    least K arms have lower bounds at or above its upper bound.
-    """
-    above, below = np.sort(low), np.sort(high)
-    found = []
-    for a, b in zip(low, high, strict=True):
-        beaten = int(np.searchsorted(below, a, side="right"))  # arms with upper bound <= a
-        beating = len(above) - int(np.searchsorted(above, b, side="left"))  # lower bound >= b
-        if beaten >= len(low) - k:
-            found.append("in")
-        else:
-            found.append("out" if beating >= k else "undecided")
-    return found
+def in_units(low: FloatArray, high: FloatArray, sign: float) -> FloatArray:
+    """Both ends in the user's own units, low first; NaN where an interval has no end."""
+    ends = np.stack([low, high] if sign > 0 else [-high, -low])
+    return np.where(np.isfinite(ends), ends, math.nan)

@@ -9,13 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 
 from bestk.arguments import require
-from bestk.storage import (
-    CountingStorage,
-    ExclusiveStorage,
-    MemoryStorage,
-    SQLiteStorage,
-    Storage,
-)
+from bestk.storage import CountingStorage, ExclusiveStorage, MemoryStorage, SQLiteStorage, Storage
 from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study.fold import Fold
@@ -60,10 +54,14 @@ class Journal:
         if not self.is_private:
             self._fold.apply(self.storage.read(self.name, self._fold.seen))
 
-    def append(self, *events: Event) -> None:
+    def log(self, kind: int, key: str = "", arm: int = -1, data: str = "") -> None:
+        """Append what happens now."""
+        self.append(Event(kind, key, arm, 0.0, data, time.time()))
+
+    def append(self, event: Event) -> None:
         """Write first, then believe: after a crash the log knows at least as much as anyone."""
-        self.write(events)
-        self.believe(events)
+        self.storage.append(self.name, (event,))
+        self.believe((event,))
 
     def write(self, events: Sequence[Event]) -> None:
         """Only write; `believe` comes next."""
@@ -72,15 +70,11 @@ class Journal:
 
     def believe(self, events: Sequence[Event]) -> None:
         """Fold what was written, and what others wrote before it."""
-        if self.is_private or self._is_next(events):
-            self._fold.apply(events)
+        counting, last = self._counting, self._fold.seen + len(events)
+        if self.is_private or (counting is not None and counting.appended(self.name) == last):
+            self._fold.apply(events)  # right after what is known: they need not be read back
         elif events:
             self.sync()
-
-    def _is_next(self, events: Sequence[Event]) -> bool:
-        """Whether these came right after what is known: then they need not be read back."""
-        counting, last = self._counting, self._fold.seen + len(events)
-        return counting is not None and counting.appended(self.name) == last
 
     def alone(self) -> AbstractContextManager[None]:
         """Nobody else appends meanwhile; a storage need not have it."""

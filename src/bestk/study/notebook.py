@@ -10,6 +10,7 @@ import math
 import textwrap
 from collections.abc import Iterable
 from html import escape
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from bestk.errors import MissingPackageError
@@ -19,13 +20,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-    from bestk.study.study import Study
-
-ALL = 60  # arms that are all drawn; of more, the first, and those around the boundary
-FIRST, BEFORE, AFTER = 10, 15, 20
+ALL, FIRST = 60, 10  # arms that are all drawn; of more, the first, and those around the boundary
 COLOURS = {"in": "#2f7fd0", "out": "#8a949f", "undecided": "#d97706"}  # on light and on dark
 WRAP = 48  # letters on a line of a drawing's labels
 _CELL = "text-align:left;vertical-align:middle;padding:.2em .6em"
+_NAME = f"{_CELL};max-width:32em;overflow-wrap:anywhere;white-space:pre-wrap"
+_STYLES = (_CELL, _NAME, f"{_CELL};min-width:14em", *[f"{_CELL};white-space:nowrap"] * 4)
 
 
 def order(result: Result) -> list[ArmResult]:
@@ -34,63 +34,54 @@ def order(result: Result) -> list[ArmResult]:
     return sorted(result.ranked, key=lambda arm: arm.label not in top)
 
 
-def shown(n_arms: int, answered: int) -> list[int]:
-    """The places of the arms that are drawn."""
-    if n_arms <= ALL:
+def shown(
+    n_arms: int, edge: int | None, most: int = ALL, before: int = 15, after: int = 20
+) -> list[int]:
+    """The places of the arms that are drawn: all, or the first ones and those around the edge."""
+    if n_arms <= most:
         return list(range(n_arms))
-    near = range(max(0, answered - BEFORE), min(n_arms, answered + AFTER))
+    near = () if edge is None else range(max(0, edge - before), min(n_arms, edge + after))
     return sorted({*range(FIRST), *near})
 
 
-def _scale(arms: Iterable[ArmResult]) -> tuple[float, float]:
-    """The ends between which all intervals are drawn."""
+def ends(arms: Iterable[ArmResult]) -> list[float]:
+    """All means and ends of intervals, of the arms that were observed."""
     seen = [arm for arm in arms if arm.mean is not None]
-    ends = [x for arm in seen for x in (arm.low, arm.mean, arm.high) if x is not None]
-    low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
-    more = 0.03 * (high - low) or 0.5 * max(1.0, abs(low))
+    return [x for arm in seen for x in (arm.low, arm.mean, arm.high) if x is not None]
+
+
+def around(values: list[float], margin: float = 0.03) -> tuple[float, float]:
+    """The ends of a scale that holds all these values."""
+    low, high = (min(values), max(values)) if values else (0.0, 1.0)
+    more = margin * (high - low) or 0.5 * max(1.0, abs(low))
     return low - more, high + more
 
 
 # --- HTML -----------------------------------------------------------------------------------------
 
 
-def result_html(result: Result) -> str:
-    """What is proved, and every arm with its interval as a bar; needs nothing else on the page."""
-    return _page(f"{result.samples:,} samples, {result.proof}", result)
-
-
-def study_html(study: Study) -> str:
-    """The same under the study's name, with the number of pulls that are open."""
-    result = study.result
-    pulls = f"{result.samples:,} samples, {len(study.open):,} open pulls"
-    return _page(f"study {printed(study.name)}: {pulls}, {result.proof}", result)
-
-
-def _page(headline: str, result: Result) -> str:
+def html(result: Result, headline: str) -> str:
+    """The headline, and every arm with its interval as a bar; needs nothing else on the page."""
     arms, answered = order(result), len(result.top)
     places = shown(len(arms), answered)
-    scale = _scale(arms[place] for place in places)
+    scale = around(ends(arms[place] for place in places))
     low, high = (f"{end:.3g}" for end in scale)
-    ends = f'<span style="float:right">{high}</span>{low}'
-    titles = ["", "arm", ends, "mean", "interval", "pulls", "status"]
+    span = f'<span style="float:right">{high}</span>{low}'
+    titles = ["", "arm", span, "mean", "interval", "pulls", "status"]
     head = "".join(f'<th style="{_CELL}">{title}</th>' for title in titles)
-    rows, before = "", -1
-    for place in places:
-        rows += _gap(place - before - 1) + _row(place, arms[place], place < answered, scale)
-        before = place
-    rows += _gap(len(arms) - before - 1)
+    rows = ""
+    for before, place in pairwise([-1, *places, len(arms)]):
+        if place - before > 1:
+            more = f"... {place - before - 1:,} more arms"
+            rows += f'<tr><td></td><td colspan="6" style="{_CELL}">{more}</td></tr>'
+        if place < len(arms):
+            rows += _row(place, arms[place], place < answered, scale)
     remarks = "".join(f"<div>{escape(printed(line))}</div>" for line in result.remarks)
     return (
         f"<div><div><b>{escape(headline)}</b></div>"
         f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead>'
         f"<tbody>{rows}</tbody></table>{remarks}</div>"
     )
-
-
-def _gap(left_out: int) -> str:
-    if not left_out:
-        return ""
-    return f'<tr><td></td><td colspan="6" style="{_CELL}">... {left_out:,} more arms</td></tr>'
 
 
 def _row(place: int, arm: ArmResult, answered: bool, scale: tuple[float, float]) -> str:
@@ -104,9 +95,7 @@ def _row(place: int, arm: ArmResult, answered: bool, scale: tuple[float, float])
         f"{arm.pulls:,}",
         f'<span style="color:{COLOURS[arm.status]}">{arm.status}</span>',
     ]
-    styles = [_CELL, f"{_CELL};max-width:32em;overflow-wrap:anywhere;white-space:pre-wrap"]
-    styles += [f"{_CELL};min-width:14em", *[f"{_CELL};white-space:nowrap"] * 4]
-    inside = zip(styles, cells, strict=True)
+    inside = zip(_STYLES, cells, strict=True)
     return "<tr>" + "".join(f'<td style="{style}">{cell}</td>' for style, cell in inside) + "</tr>"
 
 
@@ -114,7 +103,13 @@ def _bar(arm: ArmResult, scale: tuple[float, float]) -> str:
     """An interval with its mean; an end that is missing goes to the edge."""
     if arm.mean is None:
         return ""
-    low, mean, high = (100.0 * x for x in _places(arm, arm.mean, scale))
+    start, end = scale
+    values = (
+        start if arm.low is None else arm.low,
+        arm.mean,
+        end if arm.high is None else arm.high,
+    )
+    low, mean, high = (100.0 * (x - start) / (end - start) for x in values)
     colour = COLOURS[arm.status]
     says = f"{number(arm.mean, '-')} in {interval(arm)}"
     return (
@@ -123,14 +118,6 @@ def _bar(arm: ArmResult, scale: tuple[float, float]) -> str:
         f' fill="{colour}" fill-opacity="0.5"/>'
         f'<circle cx="{mean:.2f}%" cy="8" r="4" fill="{colour}"/></svg>'
     )
-
-
-def _places(arm: ArmResult, mean: float, scale: tuple[float, float]) -> tuple[float, float, float]:
-    """Where interval and mean are drawn, from 0 to 1."""
-    start, end = scale
-    ends = (start if arm.low is None else arm.low, mean, end if arm.high is None else arm.high)
-    low, middle, high = ((x - start) / (end - start) for x in ends)
-    return low, middle, high
 
 
 # --- matplotlib and pandas ------------------------------------------------------------------------
@@ -143,31 +130,31 @@ def plot(result: Result, ax: Axes | None) -> Axes:
     except ImportError:
         raise MissingPackageError("Result.plot", "matplotlib", "plot") from None
     arms, answered = order(result), len(result.top)
-    arms_shown = [arms[place] for place in shown(len(arms), answered)]
-    labels = [_label(arm) for arm in arms_shown]
+    places = shown(len(arms), answered)
+    drawn = [arms[place] for place in places]
+    labels = [_wrapped(printed(arm.label)) for arm in drawn]
     if ax is None:
         lines = sum(text.count("\n") + 1 for text in labels)
         _, ax = pyplot.subplots(figsize=(8.0, 1.3 + 0.28 * lines), layout="constrained")
-    start, end = _scale(arms_shown)
+    start, end = around(ends(drawn))
     for status, colour in COLOURS.items():
-        own = [(y, arm) for y, arm in enumerate(arms_shown) if arm.status == status]
-        drawn = [(y, arm, arm.mean) for y, arm in own if arm.mean is not None]
-        if not drawn:
-            continue
-        heights = [y for y, _, _ in drawn]
-        lows = [start if arm.low is None else arm.low for _, arm, _ in drawn]
-        highs = [end if arm.high is None else arm.high for _, arm, _ in drawn]
-        ax.hlines(heights, lows, highs, color=colour, linewidth=5, alpha=0.5)
-        ax.plot([mean for _, _, mean in drawn], heights, "o", color=colour, label=status)
+        own = [(y, a) for y, a in enumerate(drawn) if a.status == status and a.mean is not None]
+        if own:
+            heights = [y for y, _ in own]
+            lows = [start if arm.low is None else arm.low for _, arm in own]
+            highs = [end if arm.high is None else arm.high for _, arm in own]
+            ax.hlines(heights, lows, highs, color=colour, linewidth=5, alpha=0.5)
+            means = [arm.mean or 0.0 for _, arm in own]
+            ax.plot(means, heights, "o", color=colour, label=status)
     if 0 < answered < len(arms):
-        edge = sum(place < answered for place in shown(len(arms), answered)) - 0.5
+        edge = sum(place < answered for place in places) - 0.5
         ax.axhline(edge, color="#555555", linewidth=0.8, linestyle=":")
     ax.set_yticks(range(len(labels)), labels)
     ax.set_ylim(len(labels) - 0.4, -0.6)
     ax.set_xlim(start, end)
     ax.set_xlabel("mean and interval")
     left_out = f"; {len(arms) - len(labels):,} more arms" if len(labels) < len(arms) else ""
-    title = f"{result.samples:,} samples{left_out}\n{_wrapped(result.proof, WRAP)}"
+    title = f"{result.samples:,} samples{left_out}\n{_wrapped(result.proof)}"
     ax.set_title(title, fontsize="medium", loc="left")
     if ax.get_legend_handles_labels()[0]:
         ax.legend(
@@ -177,13 +164,9 @@ def plot(result: Result, ax: Axes | None) -> Axes:
     return ax
 
 
-def _label(arm: ArmResult) -> str:
-    return _wrapped(printed(arm.label), WRAP)
-
-
-def _wrapped(text: str, width: int) -> str:
+def _wrapped(text: str) -> str:
     """On several lines, nothing left out; a dollar is a dollar, not the start of a formula."""
-    return textwrap.fill(text, width).replace("$", r"\$")
+    return textwrap.fill(text, WRAP).replace("$", r"\$")
 
 
 def frame(result: Result) -> DataFrame:

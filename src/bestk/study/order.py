@@ -40,12 +40,9 @@ class Order:
         self._issued: Counter[int] = Counter()  # places so far, by queue
         self._next: Counter[int] = Counter()  # the first place that does not count yet
 
-    def _queue(self, arm: int) -> int:
-        return arm if self.by_arm else ALL
-
     def issue(self, arm: int) -> int:
         """The next place."""
-        queue = self._queue(arm)
+        queue = arm if self.by_arm else ALL
         place = self._issued[queue]
         self._issued[queue] = place + 1
         return place
@@ -83,5 +80,5 @@ class Order:
 
     def holds_up(self, arm: int, place: int) -> bool:
         """Whether something held waits for that open place."""
-        queue = self._queue(arm)
+        queue = arm if self.by_arm else ALL
         return any(other == queue and place < later for other, later in self.held)

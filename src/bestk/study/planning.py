@@ -61,10 +61,6 @@ class Planner:
         """An observation came from elsewhere."""
         self._shadow = None
 
-    def tell(self, row: int, reward: float) -> None:
-        """One observation that counts."""
-        self.machine.call("tell", row, self.spec.sign * reward)
-
     def recount(self) -> None:
         """What counts has changed."""
         self._ahead = self._shadow = None
@@ -100,14 +96,14 @@ class Planner:
 
     def answer(self, late: Collection[Late]) -> list[int]:
         """The present answer: on what counts, else on everything told, else none."""
-        for machine in (self.machine, self._everything(late)):
-            if machine.is_whole:
-                self.stepper.machine = machine
-                try:
-                    return self.stepper.answer()
-                finally:
-                    self.stepper.machine = self.machine
-        return []
+        machine = self.machine if self.machine.is_whole else self._everything(late)
+        if not machine.is_whole:
+            return []
+        self.stepper.machine = machine
+        try:
+            return self.stepper.answer()
+        finally:
+            self.stepper.machine = self.machine
 
     def _ask(self, machine: Machine, rounds: int) -> list[int]:
         """What the policy wants in a state, nothing to stop; its clocks are put back."""
@@ -139,9 +135,8 @@ class Planner:
         """A state as if every open pull had come back with its arm's mean."""
         if self._shadow is None:
             self._base, self._shadow = base, _copy(base)
-            for row, many in enumerate(self._open):
-                for _ in range(many):
-                    self._stand_in(self._shadow, row)
+            for row in np.repeat(np.arange(len(self._open)), self._open).tolist():
+                self._stand_in(self._shadow, row)
         return self._shadow
 
     def _stand_in(self, shadow: Machine, row: int) -> None:

@@ -82,19 +82,16 @@ class Result:
 
     @property
     def remarks(self) -> list[str]:
-        """What a reader has to know beside the numbers, a line each."""
+        """What a reader has to know beside the numbers, one per line."""
         lines = [f"warning: {text}" for text in self.warnings]
         if self.held:
             early = "1 observation" if self.held == 1 else f"{self.held:,} observations"
             if self.stopped == "rule":
                 lines.append(f"{early} came back before an earlier pull: not counted")
             elif self.waiting:
-                first = self.waiting[0]
+                first = f"{self.waiting[0].pull} of {printed(self.waiting[0].arm)}"
                 others = f" and {len(self.waiting) - 1:,} more" if len(self.waiting) > 1 else ""
-                lines.append(
-                    f"{early} held back, waiting for an earlier pull: {first.pull} of"
-                    f" {printed(first.arm)}{others}"
-                )
+                lines.append(f"{early} held back, waiting for an earlier pull: {first}{others}")
         return lines + [f"assumed: {text}" for text in self.assumptions]
 
     def to_dict(self) -> dict[str, Any]:
@@ -143,9 +140,9 @@ class Result:
         return plot(self, ax)
 
     def _repr_html_(self) -> str:
-        from bestk.study.notebook import result_html
+        from bestk.study.notebook import html
 
-        return result_html(self)
+        return html(self, f"{self.samples:,} samples, {self.proof}")
 
 
 def rounded_up(epsilon: float) -> str:

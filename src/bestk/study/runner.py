@@ -9,7 +9,7 @@ import secrets
 import threading
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import suppress
 from typing import Any
@@ -19,7 +19,7 @@ from bestk.decisions import DecisionClass
 from bestk.errors import ArmFailedError, ExecutorError, InputError, PullError, StorageError
 from bestk.rewards import Rewards
 from bestk.storage import Storage
-from bestk.study.pull import Pull
+from bestk.study.pulls import Pull
 from bestk.study.result import Result, Stopped
 from bestk.study.study import Study
 
@@ -57,11 +57,11 @@ def _call(measure: Measure, what: tuple[Any, ...], token: str) -> Any:  # noqa: 
     Dask does, would give equal calls one result, and one draw would count as several.
     """
     value = measure(*what)
-    return asyncio.run(_awaited(value)) if inspect.isawaitable(value) else value
 
+    async def awaited() -> Any:
+        return await value
 
-async def _awaited(value: Awaitable[Any]) -> Any:
-    return await value
+    return asyncio.run(awaited()) if inspect.isawaitable(value) else value
 
 
 class Runner:
@@ -86,15 +86,14 @@ class Runner:
             require_executor(executor)
         if progress is not None:
             require_function(progress, "progress")
-        parallel, retries = count(parallel, "parallel", 1), count(retries, "retries", 0)
-        budget = None if budget is None else count(budget, "budget", 0)
-        timeout = None if timeout is None else duration(timeout, "timeout")
-        seconds = None if seconds is None else duration(seconds, "seconds")
-        if parallel > 1:
-            study.require_order(f"parallel={parallel}")
         self.study, self.measure, self.executor = study, measure, executor or DaemonThreads()
-        self.parallel, self.budget, self.seconds = parallel, budget, seconds
-        self.timeout, self.retries, self.progress = timeout, retries, progress
+        self.parallel, self.retries = count(parallel, "parallel", 1), count(retries, "retries", 0)
+        self.budget = None if budget is None else count(budget, "budget", 0)
+        self.timeout = None if timeout is None else duration(timeout, "timeout")
+        self.seconds = None if seconds is None else duration(seconds, "seconds")
+        self.progress = progress
+        if self.parallel > 1:
+            study.require_order(f"parallel={self.parallel}")
         self._running: dict[Future[Any], tuple[Pull, float]] = {}
         self._stops = stops  # whether a pull that failed for good ends the run
         self._failures: Counter[Hashable] = Counter()  # in a row, of each arm; or of each pull
@@ -113,10 +112,10 @@ class Runner:
                     break
                 if self._running:
                     self._collect()
-                elif not spent and self._waits_for_others():
-                    time.sleep(LOOK)
-                else:
+                elif spent or self._is_spent(0) or not self.study.waiting_for:
                     break
+                else:  # what is told would be enough, but for pulls that another process makes
+                    time.sleep(LOOK)
         except KeyboardInterrupt:
             ended = "interrupted"
             self._release()
@@ -130,16 +129,12 @@ class Runner:
                 ended = "budget"
         return self.study.summary(ended)
 
-    def _waits_for_others(self) -> bool:
-        """Whether what is told would be enough, but for pulls that another process makes."""
-        is_spent = self.budget is not None and self.study.samples >= self.budget
-        return not is_spent and bool(self.study.waiting_for)
+    def _is_spent(self, more: int) -> bool:
+        """Whether the budget is, with so many more pulls."""
+        return self.budget is not None and self.study.samples + more >= self.budget
 
     def _fill(self) -> None:
-        while len(self._running) < self.parallel:
-            taken = self.study.samples + len(self._running)
-            if self.budget is not None and taken >= self.budget:
-                return
+        while (n := len(self._running)) < self.parallel and not self._is_spent(n):
             pulls = self.study.ask(1)
             if not pulls:
                 return
@@ -163,15 +158,14 @@ class Runner:
             first = min(since for _, since in self._running.values())
             patience = min(HEED, max(0.0, first + self.timeout - time.monotonic()))
         done, _ = wait(self._running, patience, FIRST_COMPLETED)
-        trouble: ArmFailedError | None = None
+        troubles = []
         for future in done:  # all of them, before one ends the run
-            pull, _ = self._running.pop(future)
             try:
-                self._answer(pull, future)
+                self._answer(self._running.pop(future)[0], future)
             except ArmFailedError as error:
-                trouble = trouble or error
-        if trouble is not None:
-            raise trouble
+                troubles.append(error)
+        if troubles:
+            raise troubles[0]
         if self.timeout is not None:
             latest = time.monotonic() - self.timeout
             for future, (pull, since) in list(self._running.items()):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+import secrets
+from collections.abc import Hashable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -15,12 +16,14 @@ from bestk.decisions.labels import freeze, label, thaw
 from bestk.errors import BestkError, InputError, StorageError, UnknownName
 from bestk.policies import Configured
 from bestk.problem import Problem, plain
-from bestk.study.items import ItemSet, digest
+from bestk.rewards import Bounded
+from bestk.study.items import ItemSet
 
 FORMAT = 2  # of the specification; a newer one is refused
 OF_ITEMS = 3  # that of an evaluation, which older versions must not take for a study of samples
 ORDERS = ("asked", "told")  # in which observations count; the second is that of version 0.1
 LOST = ("skip", "worst")  # what a pull without a value counts as
+DEFAULTS: dict[str, Any] = {"rewards": Bounded(), "delta": 0.05}  # of a study's problem
 
 
 @dataclass(frozen=True)
@@ -40,15 +43,6 @@ class Specification:
     order: str = "asked"
     items: ItemSet | None = None  # of an evaluation
 
-    @property
-    def orders_by_arm(self) -> bool:
-        """Whether an observation waits for earlier pulls of its own arm alone.
-
-        Theorem 5 has no product of two arms' evidence, so that each arm has an order of its own,
-        and one that leaves holds nobody up.
-        """
-        return self.max_arms is not None
-
     def require_max_arms(self, arm: Hashable) -> int:
         """How many arms there may ever be; refuses a change of arms where they are fixed."""
         if self.max_arms is None:
@@ -67,19 +61,12 @@ class Specification:
 
     def to_json(self) -> str:
         """What the log holds; refuses labels that a file cannot hold."""
-        return json.dumps(
-            {
-                "format": FORMAT if self.items is None else OF_ITEMS,
-                "arms": [thaw(name) for name in self.labels],
-                "problem": self.problem.to_dict(),
-                "seed": self.seed,
-                "lease": self.lease,
-                "max_arms": self.max_arms,
-                "lost": self.lost,
-                "order": self.order,
-                **({} if self.items is None else {"items": asdict(self.items)}),
-            }
-        )
+        rest = {key: getattr(self, key) for key in ("seed", "lease", "max_arms", "lost", "order")}
+        arms, problem = [thaw(name) for name in self.labels], self.problem.to_dict()
+        if self.items is not None:
+            rest["items"] = asdict(self.items)
+        format_ = FORMAT if self.items is None else OF_ITEMS
+        return json.dumps({"format": format_, "arms": arms, "problem": problem, **rest})
 
     @classmethod
     def from_json(cls, text: str) -> Specification:
@@ -113,14 +100,9 @@ class Specification:
     def check_given(
         self,
         labels: tuple[Hashable, ...] | None,
-        k: int | None,
         decision: DecisionClass | None,
         settings: Mapping[str, Any],
-        seed: int | None,
-        lease: float | None,
-        max_arms: int | None,
-        lost: str | None,
-        items: Sequence[Any] | None = None,
+        rest: Mapping[str, Any],
     ) -> None:
         """Refuse to go on with other arms or another problem than the study was begun with."""
         if labels is not None and self.labels != labels:
@@ -128,29 +110,15 @@ class Specification:
                 f"the arms were refused: the study has {len(self.labels)} arms that differ from the"
                 f" {len(labels)} given; open it without arms, or under another name"
             )
-        own_items = None if self.items is None else self.items.digest
-        if items is not None and digest(items) != own_items:
-            raise InputError(
-                "the items were refused: they differ from those that the study was begun with, and"
-                " the guarantee holds for what was fixed before the data"
-            )
-        own: dict[str, Any] = {
-            **{key: getattr(self.problem, key) for key in settings},
-            "k": getattr(self.problem.decision, "k", None),
-            "seed": self.seed,
-            "lease": self.lease,
-            "max_arms": self.max_arms,
-            "lost": self.lost,
+        own = {key: getattr(self.problem, key) for key in settings} | {
+            key: getattr(self.problem.decision if key == "k" else self, key, None) for key in rest
         }
-        given = dict(settings)
-        given |= {"k": k, "seed": seed, "lease": lease, "max_arms": max_arms, "lost": lost}
+        asked = {**settings, **rest}
         if decision is not None and decision is not self.problem.decision:
             require_decision(decision)
-            given["decision"], own["decision"] = (
-                each.to_dict() for each in (decision, self.problem.decision)
-            )
-        for key, value in given.items():
-            if value is not None and not _is_same(plain(value), plain(own[key])):
+            asked["decision"], own["decision"] = decision.to_dict(), self.problem.decision.to_dict()
+        for key, value in asked.items():
+            if not _is_same(plain(value), plain(own[key])):
                 given_as = value if isinstance(value, str) else shown(value)
                 raise InputError(
                     f"{key}={given_as} was refused: the study was begun with {own[key]}, and"
@@ -158,8 +126,13 @@ class Specification:
                 )
 
 
-def _is_same(given: Any, own: Any) -> bool:
-    return bool(given == own or (as_float(given) is not None and as_float(given) == as_float(own)))
+def _is_same(one: Any, other: Any) -> bool:
+    return bool(one == other or (as_float(one) is not None and as_float(one) == as_float(other)))
+
+
+def given(**values: Any) -> dict[str, Any]:
+    """Of some arguments those that were given."""
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def _of_items(items: ItemSet, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -174,13 +147,13 @@ def _of_items(items: ItemSet, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def specify(
-    arms: Iterable[Hashable] | None,
-    k: int | None,
+    labels: tuple[Hashable, ...] | None,
     decision: DecisionClass | None,
     settings: Mapping[str, Any],
-    seed: int,
-    lease: float | None,
-    max_arms: int | None,
+    k: int | None = None,
+    seed: int | None = None,
+    lease: float | None = None,
+    max_arms: int | None = None,
     lost: str = "skip",
     items: ItemSet | None = None,
 ) -> Specification:
@@ -198,35 +171,33 @@ def specify(
         raise InputError("give either k, how many of the arms are wanted, or a decision class")
     if decision is not None:
         require_decision(decision)
-    if arms is None:
-        if decision is None:
-            raise InputError("the arms are missing: which options are there?")
-        arms = decision.names
-    labels = tuple(label(name, "arm") for name in arms)
+        if labels is None:
+            labels = tuple(label(name, "arm") for name in decision.names)
+    if labels is None:
+        raise InputError("the arms are missing: which options are there?")
     if len(set(labels)) < len(labels):
         twice = next(name for name in labels if labels.count(name) > 1)
         raise InputError(
             f"arm {twice!r} was refused: it is listed twice, and an arm never differs from itself"
         )
     if decision is None:
-        decision = TopK(len(labels), k if k is not None else 0)
+        decision = TopK(len(labels), 0 if k is None else k)
     elif decision.n_arms != len(labels):
         raise InputError(
             f"{len(labels)} arms were refused: the class {decision.kind} has {decision.n_arms}"
         )
-    seed = integer(seed, "seed")
+    seed = secrets.randbits(48) if seed is None else integer(seed, "seed")
     lease = None if lease is None else duration(lease, "lease")
     if lease == math.inf:
         raise InputError("lease=inf was refused: leave it out, and no pull lapses")
     max_arms = None if max_arms is None else integer(max_arms, "max_arms")
-    made = Specification(
-        labels, Problem(decision, **settings), seed, lease, max_arms, lost, items=items
-    )
+    problem = Problem(decision, **{**DEFAULTS, **settings})
+    made = Specification(labels, problem, seed, lease, max_arms, lost, items=items)
     _, configured = made.configure(len(labels))  # refuses what cannot be an open study
     if lost == "worst" and not configured.bets:
         raise InputError(
             f"lost='worst' was refused: a lost reward has a worst value only if rewards have a"
-            f" range, and {made.problem.policy} can count it only where it bets on them: use"
-            " Ratings or Bounded rewards with e-lucb or e-clucb, or lost='skip'"
+            f" range, and {problem.policy} can count it only where it bets on them: use Ratings or"
+            " Bounded rewards with e-lucb or e-clucb, or lost='skip'"
         )
     return made

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import threading
 import time
 from collections import Counter
@@ -21,22 +20,20 @@ from bestk.decisions import DecisionClass
 from bestk.decisions.labels import label, read_arms, read_pairs, thaw
 from bestk.errors import InputError, OracleError, PullError
 from bestk.kernels.types import LIL_UCB
-from bestk.rewards import Bounded, Rewards
+from bestk.rewards import Rewards
 from bestk.storage import Storage, forks
 from bestk.storage import events as ev
 from bestk.storage.events import Event
+from bestk.study import notebook
 from bestk.study.handover import Handover
 from bestk.study.items import ItemSet, read_items
 from bestk.study.journal import Journal
-from bestk.study.leases import Leases
-from bestk.study.notebook import study_html
-from bestk.study.pull import Pull, key_of
-from bestk.study.result import Result, Stopped
-from bestk.study.specification import specify
+from bestk.study.pulls import Pull, key_of
+from bestk.study.result import Result, Stopped, printed
+from bestk.study.specification import given, specify
 from bestk.study.summary import summarise
 
 _event = partial(tuple.__new__, Event)  # quicker than its own constructor
-DEFAULTS: dict[str, Any] = {"rewards": Bounded(), "delta": 0.05}
 
 
 class Study:
@@ -92,31 +89,18 @@ class Study:
         self._lock = threading.RLock()
         forks.guard(self, self._lock, forks.STUDY)
         self._journal = journal = Journal(self.name, storage, durability)
-        begun = journal.begun()
-        settings = {
-            "rewards": rewards, "delta": delta, "epsilon": epsilon, "policy": policy,
-            "variant": variant, "params": params, "maximize": maximize,
-        }  # fmt: skip
-        settings = {key: value for key, value in settings.items() if value is not None}
-        labels = None if arms is None else read_arms(arms)
+        settings = given(
+            rewards=rewards, delta=delta, epsilon=epsilon, policy=policy, variant=variant,
+            params=params, maximize=maximize,
+        )  # fmt: skip
         self.items = None if items is None else read_items(items)
-        if begun is None:
-            chosen = secrets.randbits(48) if seed is None else seed
-            begun = journal.begin(
-                specify(
-                    labels, k, decision, {**DEFAULTS, **settings}, chosen, lease, max_arms,
-                    "skip" if lost is None else lost,
-                    None if self.items is None else ItemSet.of(self.items, target),
-                )
-            )  # fmt: skip
-        self.specification = begun
-        self.specification.check_given(
-            labels, k, decision, settings, seed, lease, max_arms, lost, self.items
-        )
-        self.problem = self.specification.problem
+        of_items = None if self.items is None else ItemSet.of(self.items, target)
+        rest = given(k=k, seed=seed, lease=lease, max_arms=max_arms, lost=lost, items=of_items)
+        labels = None if arms is None else read_arms(arms)
+        begun = journal.begun() or journal.begin(specify(labels, decision, settings, **rest))
+        begun.check_given(labels, decision, settings, rest)
+        self.specification, self.problem = begun, begun.problem
         self._fold = journal.open(begun)
-        self._leases = Leases(self.specification.lease)
-        self._leases.lapsed(self._fold.open)  # none yet: all are seen now
         self._handover = Handover(journal, self._fold)
 
     # --- ask and tell -----------------------------------------------------------------------------
@@ -131,8 +115,8 @@ class Study:
         pulls: list[Pull] = []
         with self._lock:
             self._journal.sync()
-            for key in self._leases.lapsed(self._fold.open):
-                self._journal.append(Event(ev.EXPIRED, key, at=time.time()))
+            for key in self._handover.lapsed():
+                self._journal.log(ev.EXPIRED, key)
             fold = self._fold
             while len(pulls) < n:
                 if fold.stopped is not None:
@@ -162,7 +146,7 @@ class Study:
                         break  # the last scores of these items are on their way, or there are none
                     arm, data = min(left, key=fold.asked.__getitem__), "+"
                 key = self._handover.names.new()
-                self._journal.append(Event(ev.ASKED, key, arm, 0.0, data, time.time()))
+                self._journal.log(ev.ASKED, key, arm, data)
                 if key in fold.open:
                     pulls.append(self._pull(key))
         return pulls
@@ -172,8 +156,7 @@ class Study:
         answer, seen = fold.decide(), fold.seen
         if answer is None:
             return
-        data = json.dumps(answer)
-        self._journal.append(Event(ev.STOPPED, "", fold.changes, 0.0, data, time.time()))
+        self._journal.log(ev.STOPPED, "", fold.changes, json.dumps(answer))
         if fold.stopped is None and fold.seen == seen + 1:  # nobody came in between
             raise OracleError(
                 f"the oracle of the class {self.problem.decision.kind} changed its mind: of the"
@@ -208,7 +191,7 @@ class Study:
 
     def _pull(self, key: str) -> Pull:
         pull = self._fold.open[key]
-        self._leases.see(key)
+        self._handover.see(key)
         label, position = self._fold.all_labels[pull.arm], self._fold.positions.get(key)
         if position is None:
             return Pull(key, label, pull.order)
@@ -226,8 +209,11 @@ class Study:
             if isinstance(key, str) and key in self._fold.open:  # as it nearly always is: quickly
                 value = self.problem.rewards.read_for_policy(reward)
                 self._journal.append(_event((ev.TOLD, key, -1, value, "", time.time())))
-                self._require_answer(key, value)
-                return
+                if self._fold.answers.get(key) == value:
+                    return
+                raise PullError(  # another process was first
+                    f"the answer to pull {key} was refused: it has another reward already"
+                )
         self.tell_many([(pull, reward)])
 
     def tell_many(self, answers: Iterable[tuple[Pull | str, float]]) -> None:
@@ -244,31 +230,21 @@ class Study:
         """What is new in these answers, all of which are fit to be told."""
         fold, fresh = self._fold, dict[str, float]()
         for pull, reward in answers:
-            key = pull.id if isinstance(pull, Pull) else pull
-            if not isinstance(key, str) or key not in fold.open:
-                key = key_of(pull)
+            key = key_of(pull)
+            if key not in fold.open:
                 self._journal.sync()  # another process may have asked
             if key in fold.open and key not in fresh:
                 fresh[key] = self.problem.rewards.read_for_policy(reward)
                 continue
             before = fresh.get(key, fold.answers.get(key))
             if before is None:
-                raise PullError(
-                    f"pull {key} was refused: it was given up, its lease ran out, or nobody"
-                    " asked for it"
-                )
+                why = "it was given up, its lease ran out, or nobody asked for it"
+                raise PullError(f"pull {key} was refused: {why}")
             if before != as_float(reward):
-                raise PullError(
-                    f"a second answer to pull {key} was refused: it was {before}, now"
-                    f" {shown(reward)}"
-                )
+                why = f"it was {before}, now {shown(reward)}"
+                raise PullError(f"a second answer to pull {key} was refused: {why}")
         now = time.time()
         return [_event((ev.TOLD, key, -1, x, "", now)) for key, x in fresh.items()]
-
-    def _require_answer(self, key: str, reward: float) -> None:
-        """Refuse an answer where another process was first."""
-        if self._fold.answers.get(key) != reward:
-            raise PullError(f"the answer to pull {key} was refused: it has another reward already")
 
     def fail(self, pull: Pull | str, why: str = "") -> int:
         """Record that a pull came to nothing: a late answer to it will be refused.
@@ -279,7 +255,7 @@ class Study:
         with self._lock:
             key = self._require_open(pull)
             arm = self._fold.open[key].arm
-            self._journal.append(Event(ev.FAILED, key, data=string(why, "why"), at=time.time()))
+            self._journal.log(ev.FAILED, key, data=string(why, "why"))
             return self._fold.failed[arm]
 
     def forget(self, pull: Pull | str) -> None:
@@ -289,7 +265,7 @@ class Study:
         """
         with self._lock:
             self._refuse_in_evaluation("giving a pull up")
-            self._journal.append(Event(ev.FORGOTTEN, self._require_open(pull), at=time.time()))
+            self._journal.log(ev.FORGOTTEN, self._require_open(pull))
 
     def _refuse_in_evaluation(self, what: str) -> None:
         if self._fold.orders is not None:
@@ -313,16 +289,13 @@ class Study:
             self._refuse_in_evaluation("an observation from elsewhere")
             id, number = string(id, "id"), self._present(arm)
             value = self.problem.rewards.read_for_policy(reward)
-            known = self._fold.observed.get(id)
-            if known is None:
-                event = Event(ev.OBSERVED, id, number, value, "", time.time())
-                self._journal.append(event)
-                known = self._fold.observed.get(id)
+            if id not in fold.observed:
+                self._journal.append(Event(ev.OBSERVED, id, number, value, "", time.time()))
+            known = fold.observed.get(id)
             if known != (number, value):
                 was = "lost" if known is None else f"{known[1]} of {fold.all_labels[known[0]]!r}"
-                raise PullError(
-                    f"observation {id} was refused: it was {was}, now {value} of {shown(arm)}"
-                )
+                now = f"{value} of {shown(arm)}"
+                raise PullError(f"observation {id} was refused: it was {was}, now {now}")
 
     def _present(self, arm: Hashable) -> int:
         """The number of an arm that is in the study."""
@@ -345,14 +318,12 @@ class Study:
             if number in fold.rows:
                 raise InputError(f"arm {shown(arm)} was refused: it is in the study already")
             if number >= most:
-                raise InputError(
-                    f"arm {shown(arm)} was refused: the study was begun with max_arms={most}, and"
-                    " so many there have been"
-                )
+                why = f"the study was begun with max_arms={most}, and so many there have been"
+                raise InputError(f"arm {shown(arm)} was refused: {why}")
             data = "" if self._journal.is_private else json.dumps(thaw(named))
             if self._journal.is_private:
                 fold.newcomers[number] = named
-            self._journal.append(Event(ev.ARM_ADDED, "", number, 0.0, data, time.time()))
+            self._journal.log(ev.ARM_ADDED, "", number, data)
             if fold.numbers.get(named) not in fold.rows:  # another process was quicker
                 self.add_arm(arm)
 
@@ -360,14 +331,13 @@ class Study:
         """Take an arm out: it is asked for no more, and its open pulls are given up."""
         with self._lock:
             self.specification.require_max_arms(arm)
-            number = self._present(arm)
-            fold = self._fold
+            number, fold = self._present(arm), self._fold
             if len(fold.arms) <= fold.spec.k + 1:
+                why = f"of which {fold.spec.k} are wanted, none can be spared"
                 raise InputError(
-                    f"withdrawing {shown(arm)} was refused: of {len(fold.arms)} arms, of which"
-                    f" {fold.spec.k} are wanted, none can be spared"
+                    f"withdrawing {shown(arm)} was refused: of {len(fold.arms)} arms, {why}"
                 )
-            self._journal.append(Event(ev.ARM_WITHDRAWN, "", number, at=time.time()))
+            self._journal.log(ev.ARM_WITHDRAWN, "", number)
 
     # --- reading ----------------------------------------------------------------------------------
 
@@ -401,12 +371,14 @@ class Study:
             return self.summary(None)
 
     def _repr_html_(self) -> str:
-        return study_html(self)
+        result = self.result
+        pulls = f"{result.samples:,} samples, {len(self.open):,} open pulls"
+        return notebook.html(result, f"study {printed(self.name)}: {pulls}, {result.proof}")
 
     def summary(self, ended: Stopped | None) -> Result:
         """The result, with the reason why sampling ended if it was not the rule."""
         with self._lock:
-            return summarise(self.name, self.specification, self._fold, self.seconds, ended)
+            return summarise(self.name, self._fold, self.seconds, ended)
 
     @property
     def scored(self) -> list[tuple[int, int, float]]:

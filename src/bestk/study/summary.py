@@ -18,53 +18,34 @@ from bestk.kernels.types import (
     FloatArray,
     IntArray,
     State,
-)
+)  # fmt: skip
 from bestk.problem import Problem
 from bestk.study.fold import Fold
-from bestk.study.intervals import intervals, verdicts
+from bestk.study.intervals import in_units, intervals
 from bestk.study.result import ArmResult, Result, Status, Stopped, Waiting
-from bestk.study.specification import Specification
 from bestk.study.tally import Tally
 
 PLACES = 32  # tried for the boundary of a forecast; arbitrary
 TIED, MANY = 0.1, 1000  # a gap below a tenth of the radii after a thousand samples; arbitrary
 
 
-def summarise(
-    name: str, specification: Specification, fold: Fold, seconds: float, ended: Stopped | None
-) -> Result:
+def summarise(name: str, fold: Fold, seconds: float, ended: Stopped | None) -> Result:
     """What the log says, in the user's own units."""
-    labels, problem, spec = fold.labels, specification.problem, fold.spec
-    configured, decision = fold.configured, fold.stepper.decision
+    labels, problem, spec = fold.labels, fold.specification.problem, fold.spec
+    configured, stopped, held = fold.configured, fold.stopped, fold.order.held.values()
     low, high = intervals(fold.machine)
     whole = fold.machine.is_whole
     pulls, means = _everything(fold)
-    certified = fold.stopped is not None and configured.guarantee is not None
-    stopped = fold.stopped
-    answer = (
-        fold.planner.answer(fold.order.held.values())
-        if stopped is None
-        else [fold.rows[arm] for arm in stopped]
-    )
-    statuses = _statuses(set(answer), certified, low, high, decision)
-    shown = (low, high) if spec.sign > 0 else (-high, -low)
-    arms = tuple(
-        ArmResult(
-            labels[i],
-            float(means[i]) if pulls[i] else None,
-            _finite(shown[0][i]),
-            _finite(shown[1][i]),
-            int(pulls[i]),
-            fold.failed[fold.arms[i]],
-            statuses[i],
-        )
-        for i in range(spec.n_arms)
-    )
-    epsilon = None
-    if certified:
-        epsilon = problem.epsilon  # what was certified when the rule stopped
-    elif configured.guarantee is not None:
-        epsilon = fold.stepper.certifiable_epsilon
+    if stopped is None:
+        answer, waiting = fold.planner.answer(held), fold.blocking
+    else:
+        answer, waiting = [fold.rows[arm] for arm in stopped], []
+    is_proved = configured.guarantee is not None
+    certified = stopped is not None and is_proved
+    epsilon = fold.stepper.certifiable_epsilon if is_proved and not certified else None
+    statuses = _statuses(answer, certified, low, high, fold.stepper.decision)
+    ends = in_units(low, high, spec.sign).T
+    known = [[None if math.isnan(x) else x for x in row] for row in ends.tolist()]
     return Result(
         study=name,
         top=tuple(labels[i] for i in sorted(answer, key=lambda i: -spec.sign * means[i])),
@@ -73,17 +54,20 @@ def summarise(
         theorem=configured.theorem if certified else None,
         samples=fold.told,
         seconds=seconds,
-        stopped="rule" if fold.stopped is not None else ended,
+        stopped=ended if stopped is None else "rule",
         tied=whole and _is_tied(fold, problem, low, high),
-        certifiable_epsilon=epsilon,
-        forecast=None
-        if fold.stopped is not None or not whole
-        else _forecast(fold, problem, low, high),
-        arms=arms,
-        held=sum(reward is not None for _, reward in fold.order.held.values()),
+        certifiable_epsilon=problem.epsilon if certified else epsilon,  # as when the rule stopped
+        forecast=_forecast(fold, problem, low, high) if stopped is None and whole else None,
+        arms=tuple(
+            ArmResult(label, float(mean) if n else None, a, b, int(n), fold.failed[arm], status)
+            for label, mean, (a, b), n, arm, status in zip(
+                labels, means, known, pulls, fold.arms, statuses, strict=True
+            )
+        ),
+        held=sum(reward is not None for _, reward in held),
         waiting=tuple(
-            Waiting(key, fold.all_labels[fold.open[key].arm], fold.open[key].order)
-            for key in ([] if stopped is not None else fold.blocking)
+            Waiting(key, fold.all_labels[pull.arm], pull.order)
+            for key, pull in ((key, fold.open[key]) for key in waiting)
         ),
         assumptions=_assumptions(fold),
         warnings=_warnings(fold),
@@ -116,23 +100,23 @@ def _assumptions(fold: Fold) -> tuple[str, ...]:
             "answers count as they arrive, as in version 0.1, so how long a pull takes does not"
             " depend on its reward"
         )
-    failed = sum(fold.failed)
-    if failed and fold.orders is not None:
+    if (failed := sum(fold.failed)) and fold.orders is not None:
         found.append(f"{failed:,} evaluations failed, and count as the worst score")
-    lost = fold.holes_that_matter
-    if lost and fold.specification.lost == "skip":
-        pulls = "pull was" if lost == 1 else "pulls were"
+    if (lost := fold.holes_that_matter) and fold.specification.lost == "skip":
         found.append(
-            f"{lost:,} {pulls} lost (failed, given up, expired or withdrawn) and skipped, so"
-            " whether a pull is lost does not depend on its reward"
+            f"{_pulls(lost)} lost (failed, given up, expired or withdrawn) and skipped, so whether"
+            " a pull is lost does not depend on its reward"
         )
-    if len(fold.holders):
-        pulls = "pull was" if len(fold.holders) == 1 else "pulls were"
+    if again := len(fold.holders):
         found.append(
-            f"{len(fold.holders):,} {pulls} made again after a process died or a run was cut"
-            " short, which did not depend on their rewards"
+            f"{_pulls(again)} made again after a process died or a run was cut short, which did not"
+            " depend on their rewards"
         )
     return tuple(found)
+
+
+def _pulls(many: int) -> str:
+    return "1 pull was" if many == 1 else f"{many:,} pulls were"
 
 
 def _warnings(fold: Fold) -> tuple[str, ...]:
@@ -148,10 +132,6 @@ def _warnings(fold: Fold) -> tuple[str, ...]:
         " guarantee does not hold for them; give a larger sigma, or another assumption, to a new"
         " study",
     )
-
-
-def _finite(end: float) -> float | None:
-    return float(end) if math.isfinite(end) else None
 
 
 def _boundary(fold: Fold, k: int) -> tuple[int, int]:
@@ -219,10 +199,19 @@ def _variances(state: State) -> FloatArray:
 
 
 def _statuses(
-    chosen: set[int], certified: bool, low: FloatArray, high: FloatArray, decision: object
+    chosen: list[int], certified: bool, low: FloatArray, high: FloatArray, decision: object
 ) -> list[Status]:
+    """What is proved of every arm; if nothing is, what the intervals alone say.
+
+    An arm is among the K best (in) if at least N-K arms have upper bounds at or below its lower
+    bound, and not among them (out) if at least K arms have lower bounds at or above its upper one.
+    """
+    n_arms = len(low)
     if certified:
-        return ["in" if i in chosen else "out" for i in range(len(low))]
+        return ["in" if i in set(chosen) else "out" for i in range(n_arms)]
     if not isinstance(decision, TopK):
-        return ["undecided"] * len(low)
-    return cast("list[Status]", verdicts(low, high, decision.k))
+        return ["undecided"] * n_arms
+    beaten = np.searchsorted(np.sort(high), low, side="right")  # arms with upper bound <= low
+    beating = n_arms - np.searchsorted(np.sort(low), high, side="left")  # lower bound >= high
+    known = [beaten >= n_arms - decision.k, beating >= decision.k]
+    return cast("list[Status]", np.select(known, ["in", "out"], "undecided").tolist())

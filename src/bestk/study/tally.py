@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestk.kernels.types import FAR, FloatArray, IntArray
-from bestk.rewards import Gaussian, Rewards, SubGaussian
+from bestk.rewards import Rewards
 
 SHARES = np.array([0.25, 0.5, 0.75, 0.9])  # s, mixed over evenly; arbitrary
 DOUBT = 1e-9  # how improbable data must be before they are said to contradict; arbitrary
@@ -31,7 +31,7 @@ class Tally:
 
     def __init__(self, rewards: Rewards, n_arms: int) -> None:
         self.sigma = rewards.sigma
-        self.is_normal = isinstance(rewards, Gaussian | SubGaussian)
+        self.is_normal = not rewards.has_range
         self.counts = np.zeros(n_arms, np.int64)
         self._origins = np.zeros(n_arms)  # what sums are relative to, as in `State`
         self._sums = np.zeros(n_arms)

@@ -14,7 +14,7 @@ from bestk.kernels.types import FloatArray, IntArray
 from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study.fold import Fold
-from bestk.study.intervals import intervals
+from bestk.study.intervals import in_units, intervals
 from bestk.study.specification import Specification
 from bestk.verification.log import line
 
@@ -54,9 +54,7 @@ def replay(
 ) -> Trajectory:
     """Fold a log piece by piece and look at these arms at checkpoints."""
     fold = Fold(specification)
-    columns: list[FloatArray] = []
-    samples: list[int] = []
-    answered: list[int] = []
+    columns, samples, answered = list[FloatArray](), list[int](), list[int]()
     lapsed: set[str] = set()
     checkpoint, stopped = 1.0, False
     digest = hashlib.sha256()
@@ -74,7 +72,8 @@ def replay(
         if (fold.seen >= checkpoint or is_last) and counted > (samples or [0])[-1]:
             checkpoint = fold.seen * RATIO
             samples.append(counted)
-            answered.append(_pulls(fold, answer))
+            rows = [row for row, label in enumerate(fold.labels) if label in answer]
+            answered.append(int(fold.state.counts[rows].sum()))
             columns.append(_look(fold, arms))
     known = np.stack(columns, axis=-1) if columns else np.full((4, len(arms), 0), math.nan)
     lost = dict(zip(fold.all_labels, fold.given_up, strict=True))
@@ -82,10 +81,7 @@ def replay(
         arms=tuple(arms),
         samples=np.array(samples, np.int64),
         answer=np.array(answered, np.int64),
-        pulls=known[0],
-        means=known[1],
-        low=known[2],
-        high=known[3],
+        **dict(zip(("pulls", "means", "low", "high"), known, strict=True)),
         given_up={label: count for label, count in lost.items() if count},
         expired=len(lapsed),
         events=fold.seen,
@@ -114,31 +110,17 @@ def _pieces(log: Iterable[Event]) -> Iterator[tuple[list[Event], bool]]:
         piece = following
 
 
-def _pulls(fold: Fold, labels: Collection[Hashable]) -> int:
-    """Observations of these arms."""
-    rows = [row for row, label in enumerate(fold.labels) if label in labels]
-    return int(fold.state.counts[rows].sum())
-
-
 def _look(fold: Fold, arms: Sequence[Hashable]) -> FloatArray:
     """Pulls, mean, lower and upper end of these arms: a row each, an arm a column."""
-    state, sign, numbers = fold.state, fold.spec.sign, fold.numbers
-    found = np.full((4, len(arms)), math.nan)
-    places = [
-        (place, numbers[label], fold.rows[numbers[label]])
-        for place, label in enumerate(arms)
-        if label in numbers and numbers[label] in fold.rows
-    ]
+    state, found = fold.state, np.full((4, len(arms)), math.nan)
+    numbers = [fold.numbers.get(label, -1) for label in arms]
+    places = [place for place, arm in enumerate(numbers) if arm in fold.rows]
+    rows = [fold.rows[numbers[place]] for place in places]
     wanted = np.zeros_like(state.counts)  # intervals are computed for observed arms: these alone
-    for _, _, row in places:
-        wanted[row] = state.counts[row]
+    wanted[rows] = state.counts[rows]
     low, high = intervals(fold.machine.copy(state._replace(counts=wanted)))
-    means = fold.tally.means
-    for place, arm, row in places:
-        count = int(wanted[row])
-        found[0, place] = count
-        if count:
-            ends = (low[row], high[row]) if sign > 0 else (-high[row], -low[row])
-            found[1:, place] = means[arm], *ends
-    found[~np.isfinite(found)] = math.nan
+    found[0, places] = wanted[rows]
+    found[1, places] = fold.tally.means[[numbers[place] for place in places]]
+    found[2:, places] = in_units(low, high, fold.spec.sign)[:, rows]
+    found[1:, found[0] == 0] = math.nan
     return found

@@ -6,7 +6,6 @@ import json
 import math
 import pickle
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, combinations
 from typing import Any
@@ -27,21 +26,14 @@ SIGMA = 0.05  # of rewards in those runs
 CAP = 2000  # samples after which such a run counts as endless; some ten are usual
 
 
-@dataclass(frozen=True)
 class Feasible:
     """All feasible sets, as arms in ascending order and as rows of booleans."""
 
-    sets: list[tuple[int, ...]]
-    rows: BoolArray
-
-    @classmethod
-    def of(cls, n_arms: int, sets: Iterable[Collection[int]]) -> Feasible:
-        """From any collections of arms."""
-        listed = [tuple(sorted(arms)) for arms in sets]
-        rows = np.zeros((len(listed), n_arms), np.bool_)
-        for row, arms in zip(rows, listed, strict=True):
+    def __init__(self, n_arms: int, sets: Iterable[Collection[int]]) -> None:
+        self.sets = [tuple(sorted(arms)) for arms in sets]
+        self.rows = np.zeros((len(self.sets), n_arms), np.bool_)
+        for row, arms in zip(self.rows, self.sets, strict=True):
             row[list(arms)] = True
-        return cls(listed, rows)
 
     def totals(self, weights: FloatArray) -> FloatArray:
         """The weight of every set; exact where weights are small multiples of a power of two."""
@@ -84,7 +76,7 @@ class DecisionClassContract:
 
     def test_it_offers_what_a_decision_class_offers(self) -> None:
         """Arms with different names, a width, and a choice of at least two sets."""
-        for decision, feasible in self._all():
+        for decision, feasible in self._all:
             sets = feasible.sets
             require_decision(decision)
             require_choice(decision)
@@ -101,13 +93,13 @@ class DecisionClassContract:
 
     def test_the_best_set_is_feasible_and_none_is_better(self) -> None:
         """By brute force; weights are multiples of 1/4, so that many sets tie and none rounds."""
-        for decision, feasible in self._all():
+        for decision, feasible in self._all:
             for weights in self._weights(decision):
                 _require_best(decision, feasible, weights)
 
     def test_weights_may_be_any_numbers(self) -> None:
         """Drawn from a normal distribution: no ties, and totals that round."""
-        for decision, feasible in self._all():
+        for decision, feasible in self._all:
             dice = np.random.default_rng(7)
             for _ in range(self.draws):
                 weights = dice.normal(size=decision.n_arms)
@@ -117,7 +109,7 @@ class DecisionClassContract:
 
     def test_scale_and_shift_do_not_confuse_it(self) -> None:
         """Very large and very small weights, and such as have a large part in common."""
-        for decision, feasible in self._all():
+        for decision, feasible in self._all:
             for weights in self._weights(decision):
                 for scale in (2.0**-40, 2.0**40):
                     _require_best(decision, feasible, scale * weights)
@@ -127,7 +119,7 @@ class DecisionClassContract:
 
     def test_ties_are_decided_the_same_way_every_time(self) -> None:
         """Whatever was asked in between."""
-        for decision, _ in self._all():
+        for decision, _ in self._all:
             drawn = list(self._weights(decision))
             drawn.insert(0, np.full(decision.n_arms, -0.25))
             before = [decision.best(weights.copy()) for weights in drawn]
@@ -140,7 +132,7 @@ class DecisionClassContract:
 
     def test_weights_are_read_whatever_their_memory_looks_like(self) -> None:
         """Read-only, with gaps, backwards, a column of a table; and they are left as they are."""
-        for decision, _ in self._all():
+        for decision, _ in self._all:
             for weights in self._weights(decision):
                 expected = decision.best(weights.copy())
                 n_arms, original = decision.n_arms, weights.copy()
@@ -157,14 +149,11 @@ class DecisionClassContract:
 
     def test_what_are_no_weights_is_refused(self) -> None:
         """NaN, infinity, one weight too few or too many: by an InputError or another ValueError."""
-        for decision, _ in self._all():
+        for decision, _ in self._all:
             good = np.full(decision.n_arms, -1.0)
-            for bad in (math.nan, math.inf, -math.inf):
-                weights = good.copy()
-                weights[-1] = bad
-                with pytest.raises(ValueError, match=r"\S"):
-                    decision.best(weights)
-            for weights in (good[1:], np.append(good, -1.0), np.tile(good, (2, 1)), good[:0]):
+            spoilt = (np.append(good[1:], bad) for bad in (math.nan, math.inf, -math.inf))
+            shapes = good[1:], np.append(good, -1.0), np.tile(good, (2, 1)), good[:0]
+            for weights in (*spoilt, *shapes):
                 with pytest.raises(ValueError, match=r"\S"):
                     decision.best(weights)
 
@@ -173,7 +162,7 @@ class DecisionClassContract:
     def test_it_survives_json(self) -> None:
         """Where `to_dict` does not refuse it; such a class is also pickled, for other processes."""
         written = False
-        for decision, _ in self._all():
+        for decision, _ in self._all:
             try:
                 data = decision.to_dict()
             except InputError:
@@ -202,17 +191,13 @@ class DecisionClassContract:
     # --- helpers ----------------------------------------------------------------------------------
 
     @cached_property
-    def _listed(self) -> list[tuple[DecisionClass, Feasible]]:
+    def _all(self) -> list[tuple[DecisionClass, Feasible]]:
+        """Every instance with all its feasible sets."""
         listed = [
-            (decision, Feasible.of(decision.n_arms, self.feasible_sets(decision)))
-            for decision in self.instances()
+            (each, Feasible(each.n_arms, self.feasible_sets(each))) for each in self.instances()
         ]
         assert listed, "instances() has given none"
         return listed
-
-    def _all(self) -> Iterator[tuple[DecisionClass, Feasible]]:
-        """Every instance with all its feasible sets."""
-        return iter(self._listed)
 
     def _weights(self, decision: DecisionClass) -> Iterator[FloatArray]:
         """Multiples of 1/4, in narrow and wide ranges; no positive ones where costs are negated."""
@@ -223,7 +208,7 @@ class DecisionClassContract:
             yield -np.abs(weights) if decision.minimise_only else weights
 
     def _require_found(self, policy: str) -> None:
-        for decision, feasible in self._all():
+        for decision, feasible in self._all:
             means = self._apart(decision, feasible)
             sign = -1.0 if decision.minimise_only else 1.0
             problem = Problem(

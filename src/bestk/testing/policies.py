@@ -190,17 +190,16 @@ class PolicyContract:
         for seed in self.seeds:
             rounds, answer = self._run(seed)
             sampled = [arm for arms in rounds for arm in arms]
-            study = Study(
-                "s",
-                range(len(MEANS)),
-                k=self._k,
-                policy=self.policy,
-                variant=self.variant,
-                params=self.params,
-                rewards=Gaussian(self.sigma),
-                delta=self.delta,
-                seed=seed,
-            )
+            settings: dict[str, Any] = {
+                "policy": self.policy,
+                "variant": self.variant,
+                "params": self.params,
+                "k": self._k,
+                "rewards": Gaussian(self.sigma),
+                "delta": self.delta,
+                "seed": seed,
+            }
+            study = Study("s", range(len(MEANS)), **settings)
             supply, live = self._supply(seed), list[int]()
             while pulls := study.ask():
                 (pull,) = pulls
@@ -210,18 +209,7 @@ class PolicyContract:
             assert live == sampled, f"seed {seed}"
             assert study.ask() == []
             assert sorted(map(int, map(str, study.result.top))) == answer
-            simulated = simulate(
-                MEANS,
-                self.policy,
-                self.variant,
-                k=self._k,
-                params=self.params,
-                rewards=Gaussian(self.sigma),
-                delta=self.delta,
-                seed=seed,
-                runs=1,
-                jobs=1,
-            )
+            simulated = simulate(MEANS, runs=1, jobs=1, **settings)
             assert simulated.samples.tolist() == [len(sampled)]
             assert simulated.right.tolist() == [answer == self._best(MEANS)]
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bestk.confidence import ConfidenceSequence, confidence_sequence, evidence_for
+from bestk.confidence import confidence_sequence, evidence_for
 from bestk.decisions import TopK
 from bestk.errors import InputError
 from bestk.kernels import evidence
@@ -119,7 +119,7 @@ class RewardFamilyContract:
             data = source.rewards(seed, 30)
             candidates = np.linspace(*_span(rewards, data), 41)
             for n in (1, 2, 10, 30):
-                seen = _statistics(e, data[:n])
+                *_, seen = _all_statistics(e, data[:n])
                 for sign in (evidence.PLUS, evidence.MINUS):
                     found = [_log_evidence(e, sign, seen, float(c)) for c in candidates]
                     assert not any(map(math.isnan, found))
@@ -142,9 +142,11 @@ class RewardFamilyContract:
 
     def test_intervals_cover_the_mean(self) -> None:
         """At all times at once, in all but alpha of the runs."""
+        rewards = self.make_rewards()
         for source in self.sources():
             wrong = 0
-            for found in self._sequences(source):
+            for run in range(self.runs):
+                found = confidence_sequence(rewards, source.rewards(run, self.length), ALPHA)
                 wrong += bool(np.any((found.low > source.mean) | (found.high < source.mean)))
             self._require(wrong, self.runs, ALPHA, f"mean {source.mean:g}")
 
@@ -187,11 +189,6 @@ class RewardFamilyContract:
 
     # --- helpers ----------------------------------------------------------------------------------
 
-    def _sequences(self, source: Source) -> Iterator[ConfidenceSequence]:
-        rewards = self.make_rewards()
-        for run in range(self.runs):
-            yield confidence_sequence(rewards, source.rewards(run, self.length), ALPHA)
-
     def _require(self, wrong: int, runs: int, error: float, what: str) -> None:
         most = int(stats.binom.isf(FALSE_ALARM, runs, error))
         assert wrong <= most, f"{what}: wrong in {wrong} of {runs} runs, at most {most} allowed"
@@ -224,11 +221,6 @@ def _all_statistics(e: Evidence, data: FloatArray) -> Iterator[Seen]:
             spread = evidence.spread(e, t, total, spread, x)
         t, total = t + 1.0, total + x
         yield t, total, spread, counts.copy()
-
-
-def _statistics(e: Evidence, data: FloatArray) -> Seen:
-    *_, last = _all_statistics(e, data)
-    return last
 
 
 def _log_evidence(e: Evidence, sign: float, seen: Seen, c: float) -> float:

@@ -1,1 +1,1 @@
-"""Figures with matplotlib: the paper's, what a plan costs, and answers of decision classes."""
+"""Figures with matplotlib: the paper's, and what a plan costs."""

@@ -10,7 +10,7 @@ from bestk.hardness import kl_of_error, t_star
 from bestk.paper.panels import NU, OURS, PANELS, SIGMA, Panel
 from bestk.paper.results import Row, Rows
 from bestk.policies import CATALOGUE
-from bestk.report.figures.drawing import LIMIT, STYLES, Z95, load_matplotlib, save_as
+from bestk.report.figures.drawing import LIMIT, draw_line, label_decades, load_matplotlib, save_as
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,45 +29,24 @@ def _draw_panel(axes: Axes, panel: Panel, rows: Sequence[Row]) -> None:
         own = sorted((row for row in rows if row.policy == policy), key=lambda row: row.arms)
         if not own:
             continue
-        colour, marker = STYLES[policy]
         # lil-lucb, lucb++ and lil-rand-lucb nearly coincide at K=N/2: keep all of them visible
         size = {"lil-lucb": 10.0, "lucb++": 7.5, OURS: 7.0}.get(policy, 4.0)
-        axes.errorbar(
-            [row.arms for row in own],
-            [row.mean / row.arms for row in own],
-            yerr=[Z95 * row.sem / row.arms for row in own],
-            color=colour,
-            marker=marker,
-            markersize=size,
-            markerfacecolor="none" if policy in ("lil-lucb", "lucb++") else colour,
-            linewidth=2.2 if policy in ("lil-rand-lucb", OURS) else 1.3,
-            zorder=4 if policy in ("lil-rand-lucb", OURS) else 3,
-            capsize=2,
+        inside = "none" if policy in ("lil-lucb", "lucb++") else None
+        width, layer = (2.2, 4) if policy in ("lil-rand-lucb", OURS) else (1.3, 3)
+        draw_line(
+            axes, policy, [(row.arms, row.mean / row.arms, row.sem / row.arms) for row in own],
+            markersize=size, markerfacecolor=inside, linewidth=width, zorder=layer,
             label=CATALOGUE[policy].title,
-        )
+        )  # fmt: skip
     arms = sorted({row.arms for row in rows})
-    axes.plot(
-        arms,
-        [lower_bound(panel, n) / n for n in arms],
-        color=LIMIT,
-        linestyle="--",
-        linewidth=1.2,
-        label="lower bound kl(ν, 1-ν) T*",
-    )
+    least, label = [lower_bound(panel, n) / n for n in arms], "lower bound kl(ν, 1-ν) T*"
+    axes.plot(arms, least, color=LIMIT, linestyle="--", linewidth=1.2, label=label)
     axes.set(xscale="log", yscale="log", title=f"({panel.id[4]}) {panel.variant}: {panel.title}")
     axes.set_xticks(arms, [str(n) for n in arms])
     axes.minorticks_off()
     axes.grid(visible=True, which="major", color="#e3e3e3", linewidth=0.6)
     axes.tick_params(length=3)
-    _label_decades(axes)
-
-
-def _label_decades(axes: Axes) -> None:
-    """Ticks at 1, 2 and 5 of every decade, written as plain numbers."""
-    from matplotlib.ticker import FuncFormatter, LogLocator
-
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+    label_decades(axes, ".6g")
 
 
 def draw(figure: int, rows: Rows) -> Figure | None:
@@ -88,19 +67,17 @@ def draw(figure: int, rows: Rows) -> Figure | None:
     for axes in cells[len(panels) :]:
         axes.set_visible(False)
     for left in range(0, len(panels) - 1, 2):  # a row compares faithful with heuristic
-        low = min(axes.get_ylim()[0] for axes in cells[left : left + 2])
-        high = max(axes.get_ylim()[1] for axes in cells[left : left + 2])
+        limits = [end for axes in cells[left : left + 2] for end in axes.get_ylim()]
         for axes in cells[left : left + 2]:
-            axes.set_ylim(low, high)
+            axes.set_ylim(min(limits), max(limits))
     for axes in grid[:, 0]:
         axes.set_ylabel("samples per arm")
     for axes in grid[-1]:
         axes.set_xlabel("number of arms N")
     entries: dict[str, Any] = {}
     for axes in cells:
-        entries.update(
-            (label, handle) for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
-        )
+        handles, labels = axes.get_legend_handles_labels()
+        entries.update(zip(labels, handles, strict=True))
     drawing.legend(
         entries.values(), entries.keys(), loc="lower center", ncols=4, frameon=False, fontsize=9
     )

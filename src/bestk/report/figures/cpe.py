@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bestk.paper import cpe
 from bestk.paper.results import Row
-from bestk.report.figures.drawing import STYLES, Z95, load_matplotlib, save_as
+from bestk.report.figures.drawing import draw_line, load_matplotlib, save_as
 
 LINES = {"faithful": "-", "heuristic": ":", None: "-"}
 
@@ -21,22 +21,11 @@ def save(rows: Sequence[Row], folder: Path) -> list[Path]:
     drawing, grid = pyplot.subplots(count, 2, figsize=(10.4, 3.1 * count + 0.9), squeeze=False)
     for (left, right), structure in zip(grid, cpe.STRUCTURES, strict=True):
         for policy, variant in cpe.POLICIES:
-            own = [
-                row
-                for row in rows
-                if (row.instance, row.policy, row.variant) == (structure.name, policy, variant)
-            ]
-            colour, marker = STYLES[policy]
-            left.errorbar(
-                [row.alpha for row in own],
-                [row.mean for row in own],
-                yerr=[Z95 * row.sem for row in own],
-                color=colour,
-                marker=marker,
-                linestyle=LINES[variant],
-                capsize=2,
-                label=policy + (f", {variant}" if variant else ""),
-            )
+            which = (structure.name, policy, variant)
+            own = [row for row in rows if (row.instance, row.policy, row.variant) == which]
+            points = [(row.alpha, row.mean, row.sem) for row in own]
+            label = policy + (f", {variant}" if variant else "")
+            draw_line(left, policy, points, linestyle=LINES[variant], label=label)
         left.set(xscale="log", yscale="log", title=structure.name, ylabel="samples")
         gaps = sorted({row.alpha or 0.0 for row in rows if row.instance == structure.name})
         left.set_xticks(gaps, [f"{gap:g}" for gap in gaps])
@@ -44,20 +33,10 @@ def save(rows: Sequence[Row], folder: Path) -> list[Path]:
         left.invert_xaxis()
         for variant in ("faithful", "heuristic"):
             found = cpe.ratios(rows, structure, variant)
-            colour, marker = STYLES["lil-clucb"]
-            right.errorbar(
-                [point.hardness for point in found],
-                [point.value for point in found],
-                yerr=[Z95 * point.value * point.error for point in found],
-                color=colour,
-                marker=marker,
-                linestyle=LINES[variant],
-                capsize=2,
-            )
+            points = [(at.hardness, at.value, at.value * at.error) for at in found]
+            draw_line(right, "lil-clucb", points, linestyle=LINES[variant])
             if found:
-                right.annotate(
-                    f" {variant}", (found[-1].hardness, found[-1].value), va="center", fontsize=8
-                )
+                right.annotate(f" {variant}", points[-1][:2], va="center", fontsize=8)
         right.set(xscale="log", title="clucb / lil-clucb", ylabel="ratio of samples")
         right.xaxis.set_minor_formatter(NullFormatter())
         right.margins(x=0.2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from bestk.errors import InputError
 from bestk.output import replacing
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # One colour and marker per policy, everywhere (Okabe and Ito's palette, safe for colour blindness).
@@ -27,6 +29,24 @@ STYLES: dict[str, tuple[str, str]] = {
 }
 LIMIT = "#555555"
 Z95 = 1.959964  # two-sided 95%
+
+
+def draw_line(
+    axes: Axes, policy: str, points: Iterable[tuple[float | None, float, float]], **look: Any
+) -> None:
+    """A policy in its colour through points of x, mean and standard error, with 95% intervals."""
+    colour, marker = STYLES[policy]
+    xs, means, errors = zip(*points, strict=True) if (points := list(points)) else ((), (), ())
+    look = {"color": colour, "marker": marker, "capsize": 2, **look}
+    axes.errorbar(xs, means, yerr=[Z95 * error for error in errors], **look)
+
+
+def label_decades(axes: Axes, digits: str) -> None:
+    """Ticks at 1, 2 and 5 of every decade, written as plain numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator
+
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,{digits}}"))
 
 
 def load_matplotlib() -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from bestk.errors import InputError
-from bestk.report.figures.drawing import LIMIT, STYLES, load_matplotlib, save_figure
+from bestk.report.figures.drawing import LIMIT, STYLES, label_decades, load_matplotlib, save_figure
 from bestk.simulation import Plan
 from bestk.simulation.planning import full_name, spread
 
@@ -18,7 +18,7 @@ def save(plan: Plan, path: Path) -> None:
     if plan.sweep is None:
         raise InputError("there is nothing to draw: the plan has no sweep over slacks")
     pyplot = load_matplotlib()
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+    from matplotlib.ticker import NullLocator
 
     slacks = [at.epsilon for at in plan.sweep]
     drawing, axes = pyplot.subplots(figsize=(7.0, 4.4))
@@ -42,19 +42,12 @@ def save(plan: Plan, path: Path) -> None:
         axes.axvline(plan.gap, color=LIMIT, linestyle="--", linewidth=1)
         left = plan.gap > 0.6 * slacks[-1]  # no room on the right
         axes.annotate(
-            "gap between the K-th\nand the next mean",
-            (plan.gap, 1.0),
-            xycoords=("data", "axes fraction"),
-            xytext=(-4 if left else 4, -4),
-            textcoords="offset points",
-            ha="right" if left else "left",
-            va="top",
-            fontsize=8,
-            color=LIMIT,
-        )
+            "gap between the K-th\nand the next mean", (plan.gap, 1.0), color=LIMIT, fontsize=8,
+            xycoords=("data", "axes fraction"), textcoords="offset points",
+            xytext=(-4 if left else 4, -4), ha="right" if left else "left", va="top",
+        )  # fmt: skip
     axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    label_decades(axes, ".0f")
     axes.yaxis.set_minor_locator(NullLocator())
     crowded = any(low > 0 and high < 1.4 * low for low, high in pairwise(slacks))
     axes.set_xticks(slacks, [f"{slack:.3g}" for slack in slacks], rotation=45 if crowded else 0)

@@ -15,6 +15,7 @@ from html import escape
 import numpy as np
 
 from bestk.kernels.types import FloatArray, IntArray
+from bestk.study import ArmResult
 
 WIDTH, HEIGHT = 340, 190  # of a chart
 LEFT, RIGHT, TOP, BOTTOM = 46, 14, 8, 36  # its margins
@@ -50,14 +51,6 @@ class Scale:
         return [round(i * step, 12) for i in range(first, last + 1)]
 
 
-def around(values: Iterable[float | None], margin: float = 0.03) -> Scale:
-    """A scale that holds all these values."""
-    known = [value for value in values if value is not None and math.isfinite(value)] or [0.0, 1.0]
-    low, high = min(known), max(known)
-    more = margin * (high - low) or max(abs(low), 1.0) * 0.5
-    return Scale(low - more, high + more)
-
-
 def short(value: float) -> str:
     """A number on an axis."""
     for least, size, unit in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
@@ -79,40 +72,38 @@ def axis(scale: Scale) -> str:
     return f'<svg class="strip" height="16" aria-hidden="true">{texts}</svg>'
 
 
-def strip(
-    scale: Scale, low: float | None, mean: float | None, high: float | None, status: str, says: str
-) -> str:
+def strip(scale: Scale, arm: ArmResult, says: str) -> str:
     """One interval with its mean; an end that is missing goes to the edge."""
-    inside = _grid(scale)
-    if mean is not None:
-        start = 0.0 if low is None else min(1.0, max(0.0, scale(low)))
-        end = 1.0 if high is None else min(1.0, max(0.0, scale(high)))
-        inside += (
-            f'<rect class="bar {status}" x="{100 * start:.2f}%" y="6" height="8" rx="4"'
+    inside = ""
+    if arm.mean is not None:
+        start = 0.0 if arm.low is None else scale(arm.low)
+        end = 1.0 if arm.high is None else scale(arm.high)
+        inside = (
+            f'<rect class="bar {arm.status}" x="{100 * start:.2f}%" y="6" height="8" rx="4"'
             f' width="{max(0.3, 100 * (end - start)):.2f}%"/>'
-            f'<circle class="dot {status}" cx="{100 * scale(mean):.2f}%" cy="10" r="4"/>'
+            f'<circle class="dot {arm.status}" cx="{100 * scale(arm.mean):.2f}%" cy="10" r="4"/>'
         )
-    return f'<svg class="strip" height="20" role="img"><title>{escape(says)}</title>{inside}</svg>'
-
-
-def _grid(scale: Scale) -> str:
-    places = [f"{100 * scale(tick):.2f}%" for tick in scale.ticks(5) if 0.0 < scale(tick) < 1.0]
-    return "".join(f'<line x1="{x}" x2="{x}" y1="0" y2="100%"/>' for x in places)
+    return _strip(scale, 20, inside, says)
 
 
 def density(scale: Scale, means: Sequence[float], says: str) -> str:
     """Where the means of many arms lie."""
-    edges = np.linspace(scale.low, scale.high, 61)
-    heights = np.histogram(means, edges)[0]
-    inside = _grid(scale)
-    for place, height in enumerate(heights):
-        if height:
-            tall = 4.0 + 52.0 * height / heights.max()
-            inside += (
-                f'<rect class="bar out" x="{100 * place / 60:.2f}%" y="{60 - tall:.1f}"'
-                f' width="1.5%" height="{tall:.1f}"/>'
-            )
-    return f'<svg class="strip" height="60" role="img"><title>{escape(says)}</title>{inside}</svg>'
+    heights = np.histogram(means, np.linspace(scale.low, scale.high, 61))[0]
+    inside = ""
+    for place in np.flatnonzero(heights):
+        tall = 4.0 + 52.0 * heights[place] / heights.max()
+        inside += (
+            f'<rect class="bar out" x="{100 * place / 60:.2f}%" y="{60 - tall:.1f}"'
+            f' width="1.5%" height="{tall:.1f}"/>'
+        )
+    return _strip(scale, 60, inside, says)
+
+
+def _strip(scale: Scale, height: int, inside: str, says: str) -> str:
+    places = [f"{100 * scale(tick):.2f}%" for tick in scale.ticks(5) if 0.0 < scale(tick) < 1.0]
+    grid = "".join(f'<line x1="{x}" x2="{x}" y1="0" y2="100%"/>' for x in places)
+    title = f"<title>{escape(says)}</title>"
+    return f'<svg class="strip" height="{height}" role="img">{title}{grid}{inside}</svg>'
 
 
 # --- charts ---------------------------------------------------------------------------------------
@@ -132,13 +123,15 @@ class Frame:
         return across, HEIGHT - BOTTOM - self.y(y) * (HEIGHT - TOP - BOTTOM)
 
     def points(self, xs: Iterable[float], ys: Iterable[float]) -> str:
-        """For a polygon or a line; far outside of the frame is as good as farther."""
+        """Of a line; far outside of the frame is as good as farther."""
         far = self.y.high - self.y.low
-        kept = (
-            self.place(x, min(self.y.high + far, max(self.y.low - far, y)))
-            for x, y in zip(xs, ys, strict=True)
-        )
-        return " ".join(f"{x:.1f},{y:.1f}" for x, y in kept)
+        ys = np.clip([*ys], self.y.low - far, self.y.high + far)
+        places = (self.place(x, y) for x, y in zip(xs, ys, strict=True))
+        return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+
+    def band(self, xs: IntArray, low: FloatArray, high: FloatArray) -> str:
+        """For a polygon between two lines."""
+        return self.points([*xs, *xs[::-1]], [*high, *low[::-1]])
 
     def draw(self, inside: str, title: str, description: str, percent: bool = False) -> str:
         """The chart around what is drawn inside."""
@@ -172,21 +165,18 @@ def over_time(samples: IntArray, y: Scale) -> Frame:
 def shrinking(
     frame: Frame,
     samples: IntArray,
-    known: tuple[FloatArray, FloatArray, FloatArray],
+    known: FloatArray,
     status: str,
     boundary: float | None,
     title: str,
     description: str,
 ) -> str:
-    """How an interval closed around its mean: `known` are the means and both ends over time."""
-    mean, low, high = known
-    seen = np.flatnonzero(np.isfinite(mean))
-    xs = samples[seen].tolist()
-    bottom = np.where(np.isfinite(low), low, -math.inf)[seen].tolist()
-    top = np.where(np.isfinite(high), high, math.inf)[seen].tolist()
-    band = frame.points([*xs, *reversed(xs)], [*top, *reversed(bottom)])
-    inside = f'<polygon class="band {status}" points="{band}"/>'
-    inside += f'<polyline class="path {status}" points="{frame.points(xs, mean[seen].tolist())}"/>'
+    """How an interval closed around its mean: rows of `known` are mean, low and high over time."""
+    seen = np.isfinite(known[0])
+    xs, (mean, low, high) = samples[seen], (ends[seen] for ends in known)
+    bottom, top = np.nan_to_num(low, nan=-math.inf), np.nan_to_num(high, nan=math.inf)
+    inside = f'<polygon class="band {status}" points="{frame.band(xs, bottom, top)}"/>'
+    inside += f'<polyline class="path {status}" points="{frame.points(xs, mean)}"/>'
     if boundary is not None:
         ends = frame.points([frame.x.low, frame.x.high], [boundary, boundary])
         inside += f'<polyline class="edge" points="{ends}"/>'
@@ -196,12 +186,11 @@ def shrinking(
 def shares(samples: IntArray, groups: Sequence[tuple[str, FloatArray]], title: str) -> str:
     """Which groups of arms the pulls had gone to, as shares that add up to one."""
     frame = over_time(samples, Scale(0.0, 1.0))
-    xs, below, inside = samples.tolist(), np.zeros(len(samples)), ""
+    below, inside = np.zeros(len(samples)), ""
     for name, share in groups:
-        above = below + share
-        area = frame.points([*xs, *reversed(xs)], [*above.tolist(), *reversed(below.tolist())])
+        area = frame.band(samples, below, below + share)
         inside += f'<polygon class="area {name}" points="{area}"/>'
-        below = above
+        below = below + share
     said = ", ".join(f"{name} {100 * share[-1]:.0f}%" for name, share in groups)
     return frame.draw(inside, title, f"At the end: {said}.", percent=True)
 

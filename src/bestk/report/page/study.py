@@ -9,15 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from bestk.output import check_output, write_text
 from bestk.report import words
-from bestk.report.page.document import document
-from bestk.report.page.sections import effort, escaped, intervals, shrinking
-from bestk.report.page.style import STYLE
-from bestk.report.page.view import View, finalists
+from bestk.report.page.sections import View, effort, escaped, finalists, intervals, shrinking
+from bestk.report.page.style import STYLE, document
 from bestk.report.text import moment
 from bestk.storage import SQLiteStorage
 from bestk.study.notebook import ALL, order
@@ -40,27 +39,14 @@ def write(
     result = study.result
     arms = order(result)
     log = SQLiteStorage(path, read_only=True).read(study.name)
-    trajectory = replay(
-        study.specification, log, finalists(study, result, arms), frozenset(result.top)
-    )
-    page = _page(View(study, result, arms, trajectory), path.name)
-    write_text(target, page)
+    close = finalists(study, result, arms)
+    trajectory = replay(study.specification, log, close, frozenset(result.top))
+    view = View(study, result, arms, trajectory)
+    drawn = intervals(view) + effort(view) + shrinking(view)
+    facts = _losses(view) + _settings(view) + _log(view, path.name) + _table(view)
+    body = f"<main>{_answer(view)}{drawn}{facts}</main>"
+    write_text(target, document(f"{study.name}: {view.headline}", body, STYLE))
     return target
-
-
-def _page(view: View, file: str) -> str:
-    sections = (
-        _answer(view),
-        intervals(view),
-        effort(view),
-        shrinking(view),
-        _losses(view),
-        _settings(view),
-        _log(view, file),
-        _table(view),
-    )
-    body = f"<main>{''.join(sections)}</main>"
-    return document(f"{view.study.name}: {view.headline}", body, STYLE)
 
 
 def _answer(view: View) -> str:
@@ -75,26 +61,25 @@ def _answer(view: View) -> str:
         items += f"<li>and {view.answered - ALL:,} more, in the table below</li>"
     verdict = ("yes", "certified") if result.certified else ("no", "not certified")
     said, *more = words.certificate(view.specification, result)
-    proof = "".join(f"<p>{escape(text)}</p>" for text in more)
+    proof = _listed("p", more)
     if result.certified:
         proof += (
             f"<p>Error probability at most {result.error_bound:g}, slack"
             f" {view.study.problem.epsilon:g}. Proof: {escape(result.theorem or '')}.</p>"
         )
     if result.certified or result.certifiable_epsilon is not None:
-        assumed = "".join(
-            f"<li>{escape(text)}</li>" for text in words.assumptions(view.specification)
-        )
+        assumed = _listed("li", words.assumptions(view.specification))
         proof += f"<p>This takes for granted:</p><ul>{assumed}</ul>"
-    proof += "".join(f"<p>{escape(text)}</p>" for text in result.remarks)
-    figures = _figures(
-        [
+    proof += _listed("p", result.remarks)
+    figures = "".join(
+        f"<div><dt>{name}</dt><dd>{value}</dd></div>"
+        for name, value in (
             ("pulls", f"{result.samples:,}"),
             ("arms", f"{len(view.arms):,}"),
             ("failed attempts", f"{sum(arm.failed for arm in view.arms):,}"),
             ("pulls given up", f"{sum(view.trajectory.given_up.values()):,}"),
             ("from first to last event", _span(view.trajectory)),
-        ]
+        )
     )
     so_far = "" if result.stopped == "rule" else " so far"
     answer = f'<ol class="answer">{items}</ol>' if items else "<p>There is no answer yet.</p>"
@@ -103,26 +88,25 @@ def _answer(view: View) -> str:
         f' <span class="badge {verdict[0]}">{verdict[1]}</span></h1>'
         f"<p>Wanted: {escape(view.headline)}.</p></header>"
         f'<section><h2>The answer{so_far}</h2>{answer}<div class="certificate {verdict[0]}">'
-        f"<p><strong>{escape(said)}</strong></p>{proof}</div>{figures}</section>"
+        f"<p><strong>{escape(said)}</strong></p>{proof}</div>"
+        f'<dl class="figures">{figures}</dl></section>'
     )
 
 
 def _losses(view: View) -> str:
-    failed = sum(arm.failed for arm in view.arms)
-    given_up = sum(view.trajectory.given_up.values())
+    title, lost, lapsed = "What was lost", view.trajectory.given_up, view.trajectory.expired
+    failed, given_up = sum(arm.failed for arm in view.arms), sum(lost.values())
     if not failed and not given_up:
-        return (
-            "<section><h2>What was lost</h2><p>Nothing: no attempt failed, and no pull was"
-            " given up.</p></section>"
-        )
-    lost, lapsed = view.trajectory.given_up, view.trajectory.expired
+        nothing = "Nothing: no attempt failed, and no pull was given up."
+        return f"<section><h2>{title}</h2><p>{nothing}</p></section>"
     lease = f", {lapsed:,} of them because the lease ran out" if lapsed else ""
     arms = sum(1 for arm in view.arms if arm.failed or lost.get(arm.label, 0))
+    meaning = words.WORST if view.specification.lost == "worst" else words.LOSS
     return (
-        f'<section><h2>What was lost</h2><div class="warning"><p>{words.many(failed, "attempt")}'
+        f'<section><h2>{title}</h2><div class="warning"><p>{words.many(failed, "attempt")}'
         f" failed, {words.many(given_up, 'pull')} given up{lease}; it happened to"
         f" {words.many(arms, 'arm')} (the table at the end has the numbers).</p>"
-        f"<p>{escape(words.loss(view.specification))}</p></div></section>"
+        f"<p>{meaning}</p></div></section>"
     )
 
 
@@ -133,7 +117,7 @@ def _settings(view: View) -> str:
         ("wanted", view.headline),
         ("error probability (delta)", f"{problem.delta:g}"),
         ("slack (epsilon)", f"{problem.epsilon:g}"),
-        ("rewards", words.rewards(problem.rewards)),
+        ("rewards", problem.rewards.description),
         ("policy", words.policy(specification)),
         ("its parameters", params or "as they come"),
         ("seed", specification.seed),
@@ -150,8 +134,8 @@ def _log(view: View, file: str) -> str:
     rows = [
         ("file", file),
         ("events", f"{known.events:,}"),
-        ("begun", _when(known.began)),
-        ("last event", _when(known.ended)),
+        ("begun", f"{moment(known.began):%Y-%m-%d %H:%M:%S} UTC"),
+        ("last event", f"{moment(known.ended):%Y-%m-%d %H:%M:%S} UTC"),
         ("pulls still open", f"{len(view.study.open):,}"),
         (f"SHA-256 of the first {known.hashed:,} events", known.sha256),
     ]
@@ -182,9 +166,8 @@ def _table(view: View) -> str:
     )
 
 
-def _figures(pairs: Iterable[tuple[str, str]]) -> str:
-    tiles = "".join(f"<div><dt>{name}</dt><dd>{escape(value)}</dd></div>" for name, value in pairs)
-    return f'<dl class="figures">{tiles}</dl>'
+def _listed(tag: str, texts: Iterable[str]) -> str:
+    return "".join(f"<{tag}>{escape(text)}</{tag}>" for text in texts)
 
 
 def _pairs(rows: Iterable[tuple[str, Any]]) -> str:
@@ -192,18 +175,11 @@ def _pairs(rows: Iterable[tuple[str, Any]]) -> str:
     return f'<dl class="pairs">{items}</dl>'
 
 
-def _when(at: float) -> str:
-    return f"{moment(at):%Y-%m-%d %H:%M:%S} UTC"
-
-
 def _span(trajectory: Trajectory) -> str:
     """How long it took, in the two largest units."""
     seconds = round(trajectory.ended - trajectory.began)
-    for size, unit, part, smaller in (
-        (86400, "d", 3600, "h"),
-        (3600, "h", 60, "min"),
-        (60, "min", 1, "s"),
-    ):
+    units = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+    for (size, unit), (part, smaller) in pairwise(units):
         if seconds >= size:
             return f"{seconds // size} {unit} {seconds % size // part} {smaller}"
     return f"{seconds} s" if seconds else "under a second"

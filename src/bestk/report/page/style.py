@@ -1,5 +1,27 @@
-"""How a study's page looks: one column on a phone, light or dark as the reader's."""
+"""One HTML page that needs nothing else: no network, no script, light or dark as the reader's."""
 
+from __future__ import annotations
+
+from html import escape
+
+_STYLE = """
+:root { color-scheme: light dark; --paper: #fff; --ink: #1c2127; --soft: #5a6470; --line: #d9dee3;
+  --panel: #f5f7f9; --yes: #00684a; --no: #a33a06; }
+@media (prefers-color-scheme: dark) { :root { --paper: #14181d; --ink: #e8ebee; --soft: #a3adb8;
+  --line: #353d46; --panel: #1d2329; --yes: #5fd3a6; --no: #ff9d66; } }
+body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 68rem; padding: 0 1rem;
+  color: var(--ink); background: var(--paper); }
+h1, h2 { line-height: 1.25; overflow-wrap: anywhere; }
+img { max-width: 100%; height: auto; }
+table { border-collapse: collapse; width: 100%; }
+td, th { border-bottom: 1px solid var(--line); padding: .5rem; text-align: left;
+  vertical-align: top; }
+td.n { white-space: nowrap; font-variant-numeric: tabular-nums; }
+.yes { color: var(--yes); font-weight: 600; } .no { color: var(--no); font-weight: 600; }
+.detail { color: var(--soft); font-size: .85rem; overflow-wrap: anywhere; }
+"""
+
+# of a study's page: one column on a phone
 STYLE = """
 :root { --in: #0a5fb4; --out: #8a949f; --undecided: #c05a00; --warn: #fff4e5; --rival: #1f9e8f; }
 @media (prefers-color-scheme: dark) { :root { --in: #6cb2ff; --out: #7d8894; --undecided: #ffa64d;
@@ -26,10 +48,11 @@ dl.figures dt { font-size: .9rem; }
 dl.pairs { display: grid; grid-template-columns: minmax(9rem, 16rem) minmax(0, 1fr);
   gap: .35rem 1rem; }
 dl.pairs dd { margin: 0; overflow-wrap: anywhere; }
+.in { --own: var(--in); } .rival { --own: var(--rival); }
+.undecided { --own: var(--undecided); } .out { --own: var(--out); }
 .key { display: inline-block; width: .8em; height: .8em; border-radius: 50%;
-  background: var(--out); }
-.key.in { background: var(--in); } .key.rival { background: var(--rival); }
-.entry { white-space: nowrap; } .key.undecided { background: var(--undecided); }
+  background: var(--own); }
+.entry { white-space: nowrap; }
 ol.arms { list-style: none; }
 ol.arms li { display: grid; align-items: center; column-gap: .8rem; padding: .2rem 0;
   grid-template: "rank name plot numbers pulls" auto
@@ -49,24 +72,18 @@ svg.strip { display: block; width: 100%; overflow: visible; }
 svg text { font: 11px system-ui, sans-serif; fill: var(--soft); text-anchor: middle; }
 svg text.y { text-anchor: end; }
 svg line { stroke: var(--line); stroke-width: 1; }
-.bar { fill: var(--out); opacity: .55; } .bar.in { fill: var(--in); }
-.bar.undecided { fill: var(--undecided); } .chart .bar { opacity: .9; }
-.dot { fill: var(--out); stroke: var(--paper); stroke-width: 1.5; } .dot.in { fill: var(--in); }
-.dot.undecided { fill: var(--undecided); }
+.bar { fill: var(--own); opacity: .55; } .chart .bar { opacity: .9; }
+.dot { fill: var(--own); stroke: var(--paper); stroke-width: 1.5; }
 .charts { display: grid; gap: 1.2rem;
   grid-template-columns: repeat(auto-fill, minmax(min(18rem, 100%), 1fr)); }
 .charts.two { grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 26rem)); }
 figcaption { font-size: .9rem; line-height: 1.35; min-height: 2.4rem; overflow-wrap: anywhere; }
-figcaption b { font-weight: 600; color: var(--soft); } figcaption b.in { color: var(--in); }
-figcaption b.undecided { color: var(--undecided); }
+figcaption b { font-weight: 600; color: var(--own); } figcaption b.out { color: var(--soft); }
 svg.chart { display: block; width: 100%; height: auto; overflow: visible; }
-.band { fill: var(--out); opacity: .3; } .band.in { fill: var(--in); }
-.band.undecided { fill: var(--undecided); }
-.path { fill: none; stroke: var(--out); stroke-width: 2; } .path.in { stroke: var(--in); }
-.path.undecided { stroke: var(--undecided); }
+.band { fill: var(--own); opacity: .3; }
+.path { fill: none; stroke: var(--own); stroke-width: 2; }
 .edge { fill: none; stroke: var(--ink); stroke-width: 1; stroke-dasharray: 4 3; }
-.area { fill: var(--out); opacity: .75; } .area.in { fill: var(--in); }
-.area.rival { fill: var(--rival); }
+.area { fill: var(--own); opacity: .75; }
 .scroll { overflow-x: auto; } .scroll .name { min-width: 14rem; }
 .scroll td, .scroll th { padding: .25rem .6rem; font-size: .9rem; }
 summary { cursor: pointer; font-size: 1.3rem; font-weight: 600; margin-top: 2.5rem; }
@@ -79,4 +96,15 @@ summary { cursor: pointer; font-size: 1.3rem; font-weight: 600; margin-top: 2.5r
   figcaption { min-height: 0; }
 }
 @media print { details > * { display: block; } }
+"""
+
+
+def document(title: str, body: str, style: str = "") -> str:
+    """The whole page; `title` is a text, `body` is HTML."""
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(title)}</title><style>{_STYLE}{style}</style></head><body>
+{body}
+</body></html>
 """

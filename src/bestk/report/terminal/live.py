@@ -53,9 +53,8 @@ class View:
         """How many pulls failed in this run, and how the last one did; empty if none did."""
         if not self.runner.failed:
             return ""
-        return f"failed pulls: {self.runner.failed:,}, the last: " + printable(
-            self.runner.last_failure
-        )
+        last = printable(self.runner.last_failure)
+        return f"failed pulls: {self.runner.failed:,}, the last: {last}"
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         rows = (options.height or console.height) - OTHER_LINES
@@ -65,24 +64,19 @@ class View:
             Text(""),
             Text("   ".join(self.figures())),
         ]
-        if (budget := self._budget()) is not None:
-            parts.append(budget)
+        limits, spent = Table.grid(padding=(0, 1)), time.monotonic() - self.started
+        if (most := self.runner.budget) is not None:
+            text = f"{min(self.study.samples, most):,} of at most {most:,} pulls"
+            limits.add_row(ProgressBar(most, min(self.study.samples, most), width=30), text)
+        if (longest := self.runner.seconds) is not None:
+            text = f"{min(spent, longest):,.0f} of at most {longest:g} seconds"
+            limits.add_row(ProgressBar(longest, min(spent, longest), width=30), text)
+        if limits.row_count:
+            parts.append(limits)
         if failures := self.failures():
             parts.append(Text(failures, "red", no_wrap=True, overflow="ellipsis"))
         parts.append(Text("Ctrl-C stops; run it again to resume", "bright_black"))
         yield Group(*parts)
-
-    def _budget(self) -> Table | None:
-        runner, grid = self.runner, Table.grid(padding=(0, 1))
-        if runner.budget is not None:
-            done = min(self.study.samples, runner.budget)
-            text = f"{done:,} of at most {runner.budget:,} pulls"
-            grid.add_row(ProgressBar(runner.budget, done, width=30), text)
-        if runner.seconds is not None:
-            gone = min(time.monotonic() - self.started, runner.seconds)
-            text = f"{gone:,.0f} of at most {runner.seconds:g} seconds"
-            grid.add_row(ProgressBar(runner.seconds, gone, width=30), text)
-        return grid if grid.row_count else None
 
 
 @contextmanager

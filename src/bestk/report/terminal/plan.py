@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.table import Table
 
+from bestk.report.terminal.tables import columns
 from bestk.simulation import Plan, SimulationResult
 from bestk.simulation.planning import full_name, spread
 
@@ -31,11 +32,9 @@ def summary(found: Plan) -> Table:
 
 def costs(found: Plan) -> Table:
     """What every policy needs."""
-    table = Table(title=f"Samples until it stops, {found.results[0].runs} runs each")
-    table.add_column("policy")
-    table.add_column("proved")
-    for column in ("median", "5% to 95% of runs", "mean / lower bound", "wrong"):
-        table.add_column(column, justify="right")
+    numbers = ("median", "5% to 95% of runs", "mean / lower bound", "wrong")
+    title = f"Samples until it stops, {found.results[0].runs} runs each"
+    table = columns("policy", "proved", *numbers, title=title, right=numbers)
     for result, entry in zip(found.results, found.cost.policies(), strict=True):
         low, median, high = _quantiles(result)
         ratio = entry["ratio_to_lower_bound"]
@@ -58,18 +57,13 @@ def _quantiles(result: SimulationResult) -> list[str]:
 
 def drivers(found: Plan) -> Table:
     """The arms that most samples go to."""
-    table = Table(title=f"What drives the cost of {full_name(found.results[0])}")
-    for column in ("rank", "arm (from 0)", "mean", "gap", "share"):
-        table.add_column(column, justify="right")
+    names = ("rank", "arm (from 0)", "mean", "gap", "share")
+    title = f"What drives the cost of {full_name(found.results[0])}"
+    table = columns(*names, title=title, right=names)
     ranks, gaps, order = found.ranks, found.gaps, found.by_share
     for arm in order[:MOST_ARMS]:
-        table.add_row(
-            f"{ranks[arm]}",
-            f"{arm}",
-            f"{found.instance.means[arm]:.4g}",
-            f"{gaps[arm]:.4g}",
-            f"{found.shares[arm]:.1%}",
-        )
+        numbers = f"{found.instance.means[arm]:.4g}", f"{gaps[arm]:.4g}", f"{found.shares[arm]:.1%}"
+        table.add_row(f"{ranks[arm]}", f"{arm}", *numbers)
     if rest := order[MOST_ARMS:]:
         table.add_section()
         what = "the other arm" if len(rest) == 1 else f"the other {len(rest):,} arms"
@@ -79,14 +73,11 @@ def drivers(found: Plan) -> Table:
 
 def sweep(found: Plan) -> Table:
     """Cost against slack."""
-    table = Table(title="Samples against slack: median (5% to 95% of runs)")
-    table.add_column("epsilon", justify="right")
-    for result in found.results:
-        table.add_column(full_name(result), justify="right")
+    names = ("epsilon", *map(full_name, found.results))
+    title = "Samples against slack: median (5% to 95% of runs)"
+    table = columns(*names, title=title, right=names)
     for at in found.sweep or ():
-        cells = []
-        for result in at.results:
-            low, median, high = _quantiles(result)
-            cells.append(f"{median} ({low} to {high})")
+        quantiles = map(_quantiles, at.results)
+        cells = [f"{median} ({low} to {high})" for low, median, high in quantiles]
         table.add_row(f"{at.epsilon:.4g}", *cells)
     return table

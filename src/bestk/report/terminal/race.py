@@ -12,20 +12,16 @@ from rich.text import Text
 from bestk.commands.race import RaceResult
 from bestk.report.terminal.live import View
 from bestk.report.terminal.standings import COLOURS
+from bestk.report.terminal.tables import columns
 from bestk.report.text import printable
-from bestk.study.result import ArmResult, Result, rounded_up
+from bestk.study.result import Result, rounded_up
 
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 QUIET = 2.0  # seconds before a live display: most races are over by then
 
 
-def duration(seconds: float) -> str:
-    """Three digits and a unit."""
-    return _in_one_unit(seconds)
-
-
-def _in_one_unit(*times: float) -> str:
-    """Times in the unit of the largest."""
+def duration(*times: float) -> str:
+    """Three digits and a unit, that of the largest."""
     size, unit = next((u for u in UNITS if max(times) >= u[0]), UNITS[-1])
     return " to ".join(f"{time / size:#.3g}".rstrip(".") for time in times) + f" {unit}"
 
@@ -35,34 +31,21 @@ def table(result: Result, cut: Container[str]) -> Table:
 
     Of a command with `cut` runs only the least that it can be slower is known.
     """
-    found = Table(title="Fastest first")
-    found.add_column("rank", justify="right")
-    found.add_column("command", overflow="fold")
-    for column in ("mean time", "interval", "runs", "relative"):
-        found.add_column(column, justify="right")
-    found.add_column("status")
+    numbers = ("mean time", "interval", "runs", "relative")
+    names, right = ("rank", "command", *numbers, "status"), ("rank", *numbers)
+    found = columns(*names, title="Fastest first", right=right, fold=("command",))
     arms = result.ranked
     for rank, arm in enumerate(arms, 1):
         mean, relative = "-", "-"
         if arm.mean is not None and arms[0].mean is not None:
             at_least = ">= " if str(arm.label) in cut else ""
             mean, relative = duration(arm.mean), f"{at_least}{arm.mean / arms[0].mean:.2f}"
-        found.add_row(
-            str(rank),
-            Text(printable(arm.label)),
-            mean,
-            _interval(arm),
-            f"{arm.pulls:,}",
-            relative,
-            Text(arm.status, COLOURS[arm.status]),
-        )
+        interval = "-"
+        if arm.low is not None and arm.high is not None:
+            interval = duration(arm.low, arm.high)
+        label, status = Text(printable(arm.label)), Text(arm.status, COLOURS[arm.status])
+        found.add_row(str(rank), label, mean, interval, f"{arm.pulls:,}", relative, status)
     return found
-
-
-def _interval(arm: ArmResult) -> str:
-    if arm.low is None or arm.high is None:
-        return "-"
-    return _in_one_unit(arm.low, arm.high)
 
 
 def lines(race: RaceResult) -> list[str]:
@@ -79,10 +62,9 @@ def lines(race: RaceResult) -> list[str]:
 def _proof(race: RaceResult) -> str:
     result = race.result
     if result.certified:
-        slack = (
-            f", up to {duration(result.certifiable_epsilon)}" if result.certifiable_epsilon else ""
-        )
-        return f"certified: error <= {result.error_bound:g}{slack} ({result.theorem})"
+        slack = result.certifiable_epsilon
+        up_to = f", up to {duration(slack)}" if slack else ""
+        return f"certified: error <= {result.error_bound:g}{up_to} ({result.theorem})"
     parts = [f"not certified ({result.stopped or 'still running'})"]
     if result.forecast is not None:
         parts.append(f"about {result.forecast:,} more runs are needed, an estimate")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
 from rich.table import Table
 from rich.text import Text
 
 from bestk.report.text import printable
+from bestk.study.notebook import ends
 from bestk.study.result import ArmResult, Result, interval, number, rounded_up
 
 COLOURS = {"in": "green", "out": "bright_black", "undecided": "yellow"}
@@ -29,12 +29,8 @@ def counts(result: Result) -> str:
 class _Column(NamedTuple):
     title: str
     cells: list[str]
-    justify: Literal["left", "right"] = "left"
+    is_right: bool = False
     coloured: bool = False  # by the arm's status
-
-    @property
-    def width(self) -> int:
-        return max(map(cell_len, [self.title, *self.cells]))
 
 
 class Standings:
@@ -47,15 +43,17 @@ class Standings:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         columns = self._columns()
-        scale = _scale(self.shown)
-        width = min(BAR, options.max_width - sum(column.width + GAP for column in columns))
-        if width >= NARROW and scale is not None:
+        taken = sum(max(map(cell_len, [c.title, *c.cells])) + GAP for c in columns)
+        width, values = min(BAR, options.max_width - taken), ends(self.shown)
+        if width >= NARROW and values and min(values) < max(values):
+            scale = min(values), max(values)
             low, high = (f"{end:.3g}" for end in scale)
             bars = [bar(arm, scale, width, options.ascii_only) for arm in self.shown]
             columns.insert(-2, _Column(f"{low}{high:>{width - len(low)}}", bars, coloured=True))
         table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
         for column in columns:
-            table.add_column(column.title, justify=column.justify, no_wrap=True)
+            side: JustifyMethod = "right" if column.is_right else "left"
+            table.add_column(column.title, justify=side, no_wrap=True)
         for i, arm in enumerate(self.shown):
             colour = COLOURS[arm.status]
             table.add_row(*(Text(c.cells[i], colour if c.coloured else "") for c in columns))
@@ -66,23 +64,14 @@ class Standings:
     def _columns(self) -> list[_Column]:
         labels = [printable(arm.label) for arm in self.shown]
         columns = [
-            _Column("rank", [str(rank) for rank in range(1, len(labels) + 1)], "right"),
+            _Column("rank", [str(rank) for rank in range(1, len(labels) + 1)], is_right=True),
             _Column("arm", [set_cell_size(x, min(LABEL, cell_len(x))) for x in labels]),
-            _Column("mean", [number(arm.mean, "-") for arm in self.shown], "right"),
+            _Column("mean", [number(arm.mean, "-") for arm in self.shown], is_right=True),
             _Column("interval", [interval(arm) for arm in self.shown]),
-            _Column("pulls", [f"{arm.pulls:,}" for arm in self.shown], "right"),
+            _Column("pulls", [f"{arm.pulls:,}" for arm in self.shown], is_right=True),
             _Column("status", [arm.status for arm in self.shown], coloured=True),
         ]
         return [column for column in columns if self.numbers or column.title != "interval"]
-
-
-def _scale(arms: Sequence[ArmResult]) -> tuple[float, float] | None:
-    """The ends that all bars are drawn between; None while there is nothing to draw."""
-    seen = [arm for arm in arms if arm.mean is not None]
-    ends = [x for arm in seen for x in (arm.low, arm.mean, arm.high) if x is not None]
-    if not ends or not min(ends) < max(ends):
-        return None
-    return min(ends), max(ends)
 
 
 def bar(arm: ArmResult, scale: tuple[float, float], width: int, ascii_only: bool) -> str:
@@ -104,24 +93,18 @@ def bar(arm: ArmResult, scale: tuple[float, float], width: int, ascii_only: bool
 
 def conclusion(result: Result) -> list[str]:
     """What is proved, and if nothing is, why and what would help; what has to be known beside."""
-    return _proof(result) + result.remarks
-
-
-def _proof(result: Result) -> list[str]:
     said = [f"{result.samples:,} pulls: {counts(result)}"]
     if result.certified:
-        return [*said, result.proof]
-    if result.stopped == "rule":
+        said.append(result.proof)
+    elif result.stopped == "rule":
         said.append("not certified: the policy has stopped, but it is a heuristic without a proof")
-        return said
-    why = {"budget": "the budget is spent", "interrupted": "interrupted"}
-    said.append(f"not certified: {why.get(result.stopped or '', 'still running')}")
-    if result.forecast is not None:
-        said.append(f"about {result.forecast:,} more pulls are needed (an estimate)")
-    if result.certifiable_epsilon is not None:
-        said.append(
-            f"with epsilon = {rounded_up(result.certifiable_epsilon)} it would be certified now"
-        )
-    if result.tied:
-        said.append("the boundary looks tied: give an epsilon, or a budget")
-    return said
+    else:
+        why = {"budget": "the budget is spent", "interrupted": "interrupted"}
+        said.append(f"not certified: {why.get(result.stopped or '', 'still running')}")
+        if result.forecast is not None:
+            said.append(f"about {result.forecast:,} more pulls are needed (an estimate)")
+        if (slack := result.certifiable_epsilon) is not None:
+            said.append(f"with epsilon = {rounded_up(slack)} it would be certified now")
+        if result.tied:
+            said.append("the boundary looks tied: give an epsilon, or a budget")
+    return said + result.remarks

@@ -1,4 +1,4 @@
-"""`bestk doctor`: what state a file is in, and what can be recovered."""
+"""Care of a study's file: `bestk doctor` says what state it is in, `bestk backup` copies it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bestk.cli import inputs
 from bestk.cli.console import show, show_json
-from bestk.cli.status import File
+from bestk.cli.inputs import File, Json
 from bestk.errors import InputError
 from bestk.report.text import printable
 
@@ -18,23 +17,33 @@ if TYPE_CHECKING:
     from bestk.storage.doctor import Examination
     from bestk.storage.survey import Found
 
-STATES = {
-    "healthy": "healthy",
-    "damaged": "damaged",
+STATES = {  # the others are called what they are
     "newer": "of a newer bestk",
     "other": "another program's database",
     "text": "not a database",
-    "empty": "empty",
 }
+
+
+def backup(
+    file: File,
+    to: Annotated[Path, typer.Argument(help="The copy, a new file.", show_default=False)],
+) -> None:
+    """Copy a study's file, also while others write to it, and check the copy.
+
+    A file that already exists is not overwritten. Copying by other means while the file is open may
+    miss what was told last, and may lose what is told later.
+    """
+    from bestk.storage.backup import backup as copy
+
+    show(f"{to} holds {copy(file, to):,} events, all of them whole.")
 
 
 def doctor(
     file: File,
     recover: Annotated[
-        Path | None,
-        typer.Option(metavar="OUT", help="Write all that counts to this new file."),
+        Path | None, typer.Option(metavar="OUT", help="Write all that counts to this new file.")
     ] = None,
-    json: inputs.Json = False,
+    json: Json = False,
 ) -> None:
     """Say what state a study's file is in, and what can be recovered of it.
 
@@ -69,23 +78,13 @@ def doctor(
 
 def _studied(found: Examination, each: Found) -> dict[str, Any]:
     """What is readable of a study, and whether it can be gone on with."""
-    data: dict[str, Any] = {
-        "name": each.name if isinstance(each.name, str) else repr(each.name),  # damaged
-        "readable": each.readable,
-        "whole": each.whole,
-        "loss": each.loss,
-        "note": each.note,
-        "folds": False,
-        "samples": None,
-        "certified": None,
-        "problem": None,
-    }
+    data = {name: getattr(each, name) for name in ("name", "readable", "whole", "loss", "note")}
+    data |= {"folds": False, "samples": None, "certified": None, "problem": None}
     if each.whole:
         from bestk.study import Study
 
         try:
-            study = Study(each.name, storage=found)
-            result = study.result
+            result = Study(each.name, storage=found).result
         except Exception as error:  # whatever a log that is not what was written leads to
             data["problem"] = f"{type(error).__name__}: {error}"
         else:
@@ -97,29 +96,26 @@ def _show(data: dict[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    show(Text(f"{printable(data['file'])}: {STATES[data['state']]}"))
+    show(f"{data['file']}: {STATES.get(data['state'], data['state'])}")
     for finding in data["findings"] + data["notes"]:
-        show(Text(f"- {printable(finding)}"))
+        show(f"- {finding}")
     if data["studies"]:
         table = Table()
         for column in ("study", "events readable", "before the first damage", "these make"):
             table.add_column(column, overflow="fold")
         for each in data["studies"]:
-            name = Text(printable(each["name"]))
-            table.add_row(name, f"{each['readable']:,}", f"{each['whole']:,}", Text(_makes(each)))
+            makes = each["problem"] or "nothing"
+            if each["folds"]:
+                proof = "certified" if each["certified"] else "not certified"
+                makes = f"a study with {each['samples']:,} samples, {proof}"
+            cells = each["name"], f"{each['readable']:,}", f"{each['whole']:,}", makes
+            table.add_row(*(Text(printable(cell)) for cell in cells))
         show(table)
     for each in data["studies"]:
         for said in filter(None, (each["loss"], each["note"])):
-            show(Text(f"{printable(each['name'])}: {printable(said)}"))
+            show(f"{each['name']}: {said}")
     if data["recovered"]:
-        show(Text(f"All events before the first damage are in {printable(data['recovered'])}."))
+        show(f"All events before the first damage are in {data['recovered']}.")
     elif data["state"] == "damaged" and any(each["whole"] for each in data["studies"]):
-        again = printable(shlex.quote(data["file"]))
-        show(Text(f"`bestk doctor {again} --recover OUT` writes what counts to a new file."))
-
-
-def _makes(each: dict[str, Any]) -> str:
-    if each["folds"]:
-        proof = "certified" if each["certified"] else "not certified"
-        return f"a study with {each['samples']:,} samples, {proof}"
-    return printable(each["problem"] or "nothing")
+        again = f"bestk doctor {shlex.quote(data['file'])} --recover OUT"
+        show(f"`{again}` writes what counts to a new file.")

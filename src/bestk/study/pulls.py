@@ -1,5 +1,5 @@
-"""Who holds a pull: its name tells the process that asked for it, so that when that one has died,
-and only then, the pull can be handed out again.
+"""Pulls, and who holds one: its name tells the process that asked for it, so that when that one
+has died, and only then, the pull can be handed out again.
 
 Two workers on one pull would void the guarantee: the faster answer would count, and how fast an
 answer comes may depend on what it is. A holder is one study object in one process, known by its
@@ -14,11 +14,32 @@ import os
 import secrets
 import socket
 import weakref
+from collections.abc import Hashable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+from bestk.arguments import string
 
 DEAD = ("Z", "X", "x")  # states of a process that has ended, though its parent has not noticed
 _alive: weakref.WeakValueDictionary[str, Names] = weakref.WeakValueDictionary()  # by token
+
+
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """One sample to take: of `arm`, the index-th pull of the study; in an evaluation on `item`."""
+
+    id: str
+    arm: Hashable
+    index: int
+    item: Any = None  #: what the arm is to be scored on, in an evaluation
+    position: int | None = None  #: of that item in the list
+
+
+def key_of(pull: Pull | str) -> str:
+    """The name of a pull, which may be given in its place."""
+    return pull.id if isinstance(pull, Pull) else string(pull, "pull")
 
 
 class Names:
@@ -45,22 +66,16 @@ class Names:
         return f"{token}-{self._given}"
 
 
-class Holders:
-    """Who makes a pull: the one who asked for it, or to whom it was handed over."""
+class Holders(dict[str, str]):
+    """Who makes a pull: the one to whom it was handed over, else the one who asked for it."""
 
-    def __init__(self) -> None:
-        self._now: dict[str, str] = {}  # of every pull that was handed out again
-
-    def __len__(self) -> int:
-        return len(self._now)
-
-    def __getitem__(self, key: str) -> str:
-        return self._now.get(key) or key.rpartition("-")[0]
+    def __missing__(self, key: str) -> str:
+        return key.rpartition("-")[0]
 
     def hand_over(self, key: str, tokens: str) -> None:
         """From one to another, if it is still with the one from whom it was taken."""
         before, _, now = tokens.partition(" ")
-        self._now[key] = now if before == self[key] else self[key]
+        self[key] = now if now and before == self[key] else self[key]
 
 
 def is_gone(token: str) -> bool:
@@ -99,8 +114,6 @@ def _started(pid: int) -> int | None:
 def _exists(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # it is somebody else's
-        return True
+    except OSError as error:
+        return not isinstance(error, ProcessLookupError)  # it may be somebody else's
     return True

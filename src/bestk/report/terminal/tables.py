@@ -1,0 +1,84 @@
+"""Tables for a terminal: how they are laid out, and those of policies, simulations and claims."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import JustifyMethod, OverflowMethod
+from rich.table import Table
+from rich.text import Text
+
+from bestk.policies import CATALOGUE
+from bestk.report.text import printable
+
+if TYPE_CHECKING:
+    from bestk.paper.verdicts import Claim
+    from bestk.simulation import SimulationResult
+
+
+def columns(
+    *names: str, title: str | None = None, right: Sequence[str] = (), fold: Sequence[str] = ()
+) -> Table:
+    """A table with these columns, some flush right, some that fold what is long."""
+    table = Table(title=title)
+    for name in names:
+        side: JustifyMethod = "right" if name in right else "left"
+        long: OverflowMethod = "fold" if name in fold else "ellipsis"
+        table.add_column(name, justify=side, overflow=long)
+    return table
+
+
+def policies() -> Table:
+    """The catalogue."""
+    names = ("policy", "source", "guarantee", "parameters")
+    found = columns(*names, title="Policies", fold=names)
+    found.show_lines = True
+    for policy in CATALOGUE.values():
+        name = f"[bold]{policy.name}[/bold]\n{policy.title}"
+        guarantee = f"error <= delta: {policy.theorem}" if policy.proved else policy.theorem
+        if policy.variants:
+            guarantee = f"faithful: {guarantee}\nheuristic: none"
+        settings = [
+            f"{p.name}={p.default}" + (f" ({' | '.join(p.choices)})" if p.choices else "")
+            for p in policy.parameters
+        ]
+        settings += ["any decision class"] * policy.combinatorial + ["K = 1 only"] * policy.single
+        settings += ["no slack epsilon"] * (not policy.slack)
+        found.add_row(name, f"{policy.source}\n{policy.about}", guarantee, "\n".join(settings))
+    return found
+
+
+def simulation(result: SimulationResult) -> Table:
+    """One simulation, for people."""
+    data, samples = result.to_dict(), result.summary()
+    variant = f" ({data['variant']})" if data["variant"] else ""
+    found = Table(show_header=False, title=f"{data['policy']}{variant}")
+    alpha = "" if data["alpha"] is None else f", alpha={data['alpha']:g}"
+    what = f"K={data['k']}" if data["k"] else data["decision"]
+    goal = "largest" if result.instance.maximize else "smallest"
+    name = printable(data["instance"])  # a file may have any
+    found.add_row("instance", Text(f"{name}{alpha}, N={data['arms']}, {what}, {goal} means"))
+    found.add_row("rewards", f"{data['rewards']}, sigma={data['sigma']:g}")
+    found.add_row("wanted", f"error <= {data['delta']:g}, slack {data['epsilon']:g}")
+    found.add_row("samples", f"{samples['mean']:,.0f} ± {samples['sem']:,.0f} (mean, std. error)")
+    found.add_row("", f"median {samples['median']:,.0f}, 95% of runs <= {samples['p95']:,.0f}")
+    found.add_row("runs", f"{data['runs']}: {data['wrong']} wrong, {data['unfinished']} unfinished")
+    proved = "none (heuristic)" if data["guarantee"] is None else f"error <= {data['guarantee']:g}"
+    found.add_row("proved", proved)
+    if data["lower_bound"] is not None:
+        found.add_row("lower bound", f"{data['lower_bound']:,.0f} samples for any proved policy")
+    rate = data["steps_per_second"]
+    found.add_row("speed", f"{data['seconds']:.2f} s, {rate / 1e6:.2f} million samples a second")
+    return found
+
+
+def claims(found: Sequence[Claim]) -> Table:
+    """Verdicts on the paper's claims."""
+    title = "What the paper's text claims, and what we find"
+    table = columns("id", "claim", "statistic", "95% interval", "verdict", title=title)
+    for claim in found:
+        verdict = "[green]holds[/green]" if claim.holds else "[red]does not hold[/red]"
+        interval = rf"\[{claim.ci[0]:.3g}, {claim.ci[1]:.3g}]"
+        table.add_row(claim.id, claim.claim, f"{claim.statistic:.3g}", interval, verdict)
+    return table
