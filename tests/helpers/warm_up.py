@@ -1,7 +1,7 @@
 """The programs that tests run, compiled before they are spread over several cores.
 
-Kernels are compiled for many combinations of policy, class and rewards; tests keep to these. Two
-processes share the work, what takes longest first.
+Kernels are compiled for many combinations of policy, class and rewards; tests keep to these. All
+cores share the work, what takes longest first.
 """
 
 import sys
@@ -63,7 +63,7 @@ PROGRAMS = [
 
 
 def main():
-    with ProcessPoolExecutor(2) as pool:
+    with ProcessPoolExecutor() as pool:  # one for every core
         for program, done in [(p, pool.submit(p.compile)) for p in PROGRAMS]:
             done.result()
             print(f"{program.name}: {program.last_took()} s", file=sys.stderr)
