@@ -4,8 +4,8 @@ Interpreted kernels decide in a tenth of a millisecond to a few, which is less t
 loading compiled ones takes about a quarter of a second with LLVM, compiling them two or three. So
 half a second is spent in interpreted kernels before compiled ones are loaded from disk, and two
 before a process in the background is asked to compile: whatever comes, little more is paid than the
-best choice in hindsight would have cost (the rule of ski rental; Karlin et al. 1988). Both compute the same
-numbers on the same arrays, so that the move can be made between any two calls.
+best choice in hindsight would have cost (the rule of ski rental; Karlin et al. 1988). Both compute
+the same numbers on the same arrays, so that the move can be made between any two calls.
 """
 
 from __future__ import annotations
