@@ -7,7 +7,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from bestk.compiled.layout import INTEGER, REAL, TRUTH, UNSIGNED
+from bestk.compiled.layout import INTEGER, LIBRARY, REAL, TRUTH, UNSIGNED
 from bestk.compiled.lowering import DOUBLE, SHORT, WORD, Number, common
 
 COMPARISONS = {
@@ -91,8 +91,10 @@ class Arithmetic:
     # --- functions of Python, numpy and math
 
     def call(self, name: str, values: list[Number]) -> Any:
-        """One of them by its name; any other is one of the C library."""
+        """One of them by its name."""
         found = getattr(self, f"_call_{name}", None)
+        if found is None and name not in LIBRARY:
+            raise NotImplementedError(f"kernels cannot call {name}")
         return self._libm(name, *values) if found is None else found(*values)
 
     def _libm(self, name: str, *values: Number) -> Number:

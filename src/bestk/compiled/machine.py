@@ -12,10 +12,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from bestk.compiled.layout import INTEGER, REAL, TRUTH, Block, kind_of
-
-# What machine code calls in the C library, as Python's math module does
-LIBRARY = ("log", "exp", "log1p", "erfc", "pow", "frexp", "ldexp")
+from bestk.compiled.layout import INTEGER, LIBRARY, REAL, TRUTH, Block, kind_of
 
 Returns = Mapping[str, Any]  # of each entry: a kind, a list of kinds, or None
 
