@@ -359,7 +359,8 @@ def test_on_the_k_largest_the_two_pseudocodes_agree_as_well(case):
 def journal() -> list:
     """Every decision of instances of some classes, and the weights they rest on, to the digit."""
     dice, pages = random.Random(8), []
-    for kind, case in (("cyclic-path", CASES[3]), ("oracle", CASES[2])):  # a program each
+    kinds = ("spanning-tree", "cyclic-path", "oracle")
+    for kind, case in zip(kinds, (CASES[0], CASES[3], CASES[2]), strict=True):  # a program each
         for _ in range(4):
             problem = replace(some(dice, kind), cap=40)
             kernel, decisions = stepper_of(case, problem), []
@@ -371,5 +372,4 @@ def journal() -> list:
 
 
 def test_interpreted_kernels_decide_like_compiled_ones(monkeypatch):
-    """Of other classes `tests/compiled/test_play.py` compares whole simulations."""
     check(monkeypatch, journal)

@@ -138,10 +138,9 @@ def test_it_does_so_for_other_weights(kind, params):
 
 def journal() -> list:
     dice = random.Random(6)
-    families = ("gaussian", "wide", "gaussian")
-    return [page_of(some(dice, "spanning-tree", family, cap=80)) for family in families]
+    pairs = [("top-k", "gaussian"), ("partition", "wide"), ("spanning-tree", "gaussian")]
+    return [page_of(some(dice, kind, family, cap=80)) for kind, family in pairs]
 
 
 def test_interpreted_kernels_decide_like_compiled_ones(monkeypatch):
-    """Of other classes `tests/compiled/test_play.py` compares whole simulations."""
     check(monkeypatch, journal)

@@ -46,14 +46,9 @@ def test_a_proved_policy_errs_at_most_nu(policy, variant, case):
     assert stats.binom.sf(result.wrong - 1, result.runs, 0.1) > TAIL, result.wrong
 
 
-ON_COINS = [
-    *(pytest.param(*each, 2000, marks=pytest.mark.compiled) for each in PROVED[:-1]),
-    ("e-clucb", None, 100),  # the bounds of e-lucb: no program of its own
-]
-
-
-@pytest.mark.parametrize(("policy", "variant", "runs"), ON_COINS)
-def test_a_proved_policy_errs_at_most_nu_on_coins(policy, variant, runs):
+@pytest.mark.compiled
+@pytest.mark.parametrize(("policy", "variant"), PROVED)
+def test_a_proved_policy_errs_at_most_nu_on_coins(policy, variant):
     # the same for Bernoulli rewards near the edge; the best arm is last, so ties work against it
     result = bestk.simulate(
         [0.02, 0.02, 0.3],
@@ -62,7 +57,7 @@ def test_a_proved_policy_errs_at_most_nu_on_coins(policy, variant, runs):
         k=1,
         delta=0.1,
         rewards=bestk.Bernoulli(),
-        runs=runs,
+        runs=2000,
         seed=12,
     )
     assert result.unfinished == 0
