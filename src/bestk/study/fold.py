@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from bestk.kernels.types import LUCB_ROUNDS
 from bestk.policies.stepper import Stepper
 from bestk.storage import events as ev
 from bestk.storage.events import ASKED, OBSERVED, TOLD, Event
+from bestk.study import answered
 from bestk.study.items import Orders
 from bestk.study.order import Open, Order, opened
 from bestk.study.planning import Planner, add_hole
@@ -132,65 +133,42 @@ class Fold:
         """Go on from where the fold stands."""
         rest, pushed = iter(events), None
         while (event := pushed or next(rest, None)) is not None:
-            pushed = None
-            kind = event[0]
-            if kind == ASKED and self._is_plain and not self.open:
-                event, pushed = self._apply_pairs(event, rest)
-                if event is None:
-                    break
-                kind = event[0]
-            self.seen += 1
-            self.last = event[5]
-            if kind == ASKED:
-                self._ask(event)
-            elif kind == TOLD:
-                self._answer(event)
-            elif kind == OBSERVED:
-                self._add(event)
-            else:
-                self._observe()
-                self._rare(event)
+            pushed, others = None, [event]
+            if event[0] == ASKED and self._is_plain and not self.open:
+                others, pushed = answered.apply(self, event, rest)
+            for other in others:
+                self._apply_one(other)
             if len(self._told) >= CHUNK:
                 self._observe()
         self._observe()
         self.waited = seconds_waited() - self._waited_before
 
-    def _apply_pairs(
-        self, event: Event | None, rest: Iterator[Event]
-    ) -> tuple[Event | None, Event | None]:
-        """Pulls that were answered before the next: most of most logs, so in a loop of its own.
+    def _apply_one(self, event: Event) -> None:
+        self.seen += 1
+        self.last = event[5]
+        kind = event[0]
+        if kind == ASKED:
+            self._ask(event)
+        elif kind == TOLD:
+            self._answer(event)
+        elif kind == OBSERVED:
+            self._add(event)
+        else:
+            self._observe()
+            self._rare(event)
 
-        Returns the first event that is none of these, and what was read after it.
-        """
-        told, rewards, answers, rows = self._told, self._rewards, self.answers, self.rows
-        following = last = None
-        size = begun = len(answers)
-        while event is not None and event[4] == ALONE and event[0] == ASKED:
-            following = next(rest, None)
-            key, arm = event[1], event[2]
-            if following is None or following[1] != key or following[0] != TOLD:
-                break
-            reward = following[3]
-            if arm not in rows or key in self.gone or answers.setdefault(key, reward) is not reward:
-                break
-            if len(answers) == size:
-                break  # a name used twice
-            size += 1
-            told.append(rows[arm])
-            rewards.append(reward)
-            last = following
-            following = None
-            event = next(rest, None)
-            if len(told) >= CHUNK:
-                self._observe()
-        if last is not None:
-            many = size - begun
-            self.last, self.waiting = last[5], []
-            self.seen += 2 * many
-            self.rounds, self.handed = self.rounds + many, self.handed + many
-            self.told += many
-            self.order.pass_by(many)
-        return event, following
+    def pass_by(self, rows: list[int], rewards: list[float], at: float) -> None:
+        """Pulls that were asked for and answered, the last at that time."""
+        many = len(rows)
+        self._told += rows
+        self._rewards += rewards
+        self.last, self.waiting = at, []
+        self.seen += 2 * many
+        self.rounds, self.handed = self.rounds + many, self.handed + many
+        self.told += many
+        self.order.pass_by(many)
+        if len(self._told) >= CHUNK:
+            self._observe()
 
     def _ask(self, event: Event) -> None:
         _, key, arm, _, data, at = event
