@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bestk.arguments import flag, real, scalar, shown, string
+from bestk.bounds.levels import EDITION, EDITIONS
 from bestk.decisions import DecisionClass, decision_from_dict
 from bestk.decisions.base import require_decision
 from bestk.errors import InputError
@@ -39,6 +40,7 @@ class Problem:
     variant: str | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
     maximize: bool = True
+    edition: int = EDITION  #: of the rules: a study stays under those it was begun with
 
     def __post_init__(self) -> None:
         require_rewards(self.rewards)
@@ -51,6 +53,11 @@ class Problem:
                 string(getattr(self, name), name)
         if not isinstance(self.params, Mapping):
             raise InputError(f"params={shown(self.params)} were refused: give a dictionary")
+        if type(self.edition) is not int or self.edition not in EDITIONS:
+            raise InputError(
+                f"edition={shown(self.edition)} was refused: this bestk knows the editions"
+                f" {', '.join(map(str, EDITIONS))} of its rules"
+            )
         if self.policy is None:
             object.__setattr__(self, "policy", default_policy(self.decision))
         self.configure(seed=0)
@@ -72,6 +79,7 @@ class Problem:
             seed=seed,
             maximize=self.maximize,
             max_arms=max_arms,
+            edition=self.edition,
         )
 
     def stepper(self, seed: int = 0) -> Stepper:
@@ -81,7 +89,8 @@ class Problem:
         return Stepper(self.decision, self.configure(seed), self.rewards)
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready form; `from_dict` reads it back."""
+        """A JSON-ready form; `from_dict` reads it back. Version 0.1 knew no editions."""
+        edition = {"edition": self.edition} if self.edition > 1 else {}
         return {
             "decision": self.decision.to_dict(),
             "rewards": self.rewards.to_dict(),
@@ -91,6 +100,7 @@ class Problem:
             "variant": self.variant,
             "params": plain(self.params),
             "maximize": self.maximize,
+            **edition,
         }
 
     @classmethod
@@ -106,6 +116,7 @@ class Problem:
                 data["variant"],
                 data["params"],
                 data["maximize"],
+                data.get("edition", 1),
             )
         except (KeyError, TypeError) as error:
             raise InputError(f"not a problem specification: {error!r} is missing or odd") from error

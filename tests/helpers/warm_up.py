@@ -10,9 +10,9 @@ from concurrent.futures import ProcessPoolExecutor
 from bestk.compiled.programs import LIVE, PLAY, Axes, Program
 from bestk.kernels.types import (
     ALL_SAMPLES,
-    BETA,
     BETTING,
     CLUCB,
+    COINS,
     EVIDENCE,
     EXCHANGE,
     FOREST,
@@ -25,7 +25,7 @@ from bestk.kernels.types import (
     UGAPE,
 )
 
-E_LUCB = [Axes(PAIR, EVIDENCE, hybrid=True, kind=kind) for kind in (BETTING, BETA, NORMAL)]
+E_LUCB = [Axes(PAIR, EVIDENCE, hybrid=True, kind=kind) for kind in (BETTING, COINS, NORMAL)]
 PAPER = [
     Axes(CLUCB, LIL),
     Axes(CLUCB, ALL_SAMPLES),

@@ -1,7 +1,8 @@
 """Confidence bounds, and as keys of the trees.
 
 A LIL radius, and the radius of normal evidence, depend on T_i alone: tabulated when first used, and
-the trees are plain. Other evidence is inverted for the sampled arm, and the trees are plain too.
+the trees are plain. Other evidence is inverted for the sampled arm, and the trees are plain too;
+of coins that were seldom sampled the inverse is tabulated by samples and hits.
 The radii of LUCB, CLUCB and UGapE grow with time by a factor common to all arms,
 u_i = c(t) / sqrt(T_i): the trees are kinetic.
 
@@ -18,6 +19,7 @@ import numpy as np
 from bestk.kernels import evidence, kinetic, trees
 from bestk.kernels.types import (
     ALL_SAMPLES,
+    COINS,
     EVIDENCE,
     HIGH,
     LOW,
@@ -37,6 +39,7 @@ from bestk.kernels.types import (
 TABLE = 1 << 14  # radii kept once computed, for T up to this; arbitrary: a core's cache holds them
 LEADING = 1 << 11  # beyond it so many for each octave of T, up to 2^62
 BEYOND = 52 * LEADING
+COINS_TABLE = 490  # fewer samples of a coin: t (t + 1) / 2 + hits fits into the same table
 ROUNDING = 1e-14  # of a mean, which a radius must not undercut
 
 
@@ -107,6 +110,12 @@ def radius(state: State, spec: Spec, end: int, t: int) -> float:
 @outlined
 def _inverted(state: State, spec: Spec, i: int, end: int) -> float:
     """A bound of arm i by evidence that depends on more than T_i, started from the last one."""
+    t, place = state.counts[i], -1
+    if state.evidence.kind == COINS and t < COINS_TABLE:
+        place = t * (t + 1) // 2 + int(state.sums[i] - t * state.evidence.levels[0])
+        if not isnan(state.radii[end, place]):
+            state.ends[end, i] = state.radii[end, place]
+            return state.ends[end, i]
     state.ends[end, i] = evidence.bound(
         state.evidence,
         -SIGN[end],
@@ -118,6 +127,8 @@ def _inverted(state: State, spec: Spec, i: int, end: int) -> float:
         -spec.log_lower if end == LOW else -spec.log_upper,
         state.ends[end, i],
     )
+    if place >= 0:
+        state.radii[end, place] = state.ends[end, i]
     return state.ends[end, i]
 
 

@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 
 from bestk.decisions import TopK
-from bestk.kernels.types import BETA, BETTING, EVIDENCE, NORMAL, FloatArray, IntArray, State
+from bestk.kernels.types import BETA, BETTING, COINS, EVIDENCE, NORMAL, FloatArray, IntArray, State
 from bestk.problem import Problem
 from bestk.study.fold import Fold
 from bestk.study.intervals import intervals, verdicts
@@ -190,7 +190,7 @@ def _variances(state: State) -> FloatArray:
     if e.kind == NORMAL:
         return np.full(len(t), e.sigma**2)
     least, most = e.levels[0], e.levels[-1]
-    if e.kind == BETA:
+    if e.kind in (BETA, COINS):
         squares = t * (means - least) * (most - means)
     elif e.kind == BETTING:
         squares = (state.levels[:, :-1] * (e.levels - means[:, None]) ** 2).sum(axis=1)
