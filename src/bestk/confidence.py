@@ -121,8 +121,8 @@ def policy_evidence(
     Without `bets`, the Beta mixture of coins that version 0.1 had.
     """
     if bets and isinstance(rewards, Bernoulli):
-        points, share = COIN_FRACTIONS, COIN_WEIGHTS
-        return evidence_for(rewards, points, share, bets=True, mirrored=not maximize)
+        fractions, weighed = COIN_FRACTIONS, COIN_WEIGHTS
+        return evidence_for(rewards, fractions, weighed, bets=True, mirrored=not maximize)
     if isinstance(rewards, Ratings | Bounded):
         points, weights = POLICY_FRACTIONS, POLICY_FRACTION_WEIGHTS
         return evidence_for(rewards, points, weights, steps=STEPS, mirrored=not maximize)

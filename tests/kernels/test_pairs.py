@@ -10,6 +10,7 @@ import pytest
 
 from bestk.decisions import TopK
 from bestk.kernels import pairs
+from bestk.kernels.types import LOWER, UPPER
 from helpers.lockstep import Problem, load
 
 SIGMA = 0.5
@@ -40,26 +41,28 @@ def test_one_more_sample_of_either_arm_changes_nothing_on_average(ratio, samples
 
 def pair_of(dice):
     """A leader and a rival about as far apart as their bounds."""
-    problem = Problem(TopK(2, 1), "gaussian", [], nu=0.05, epsilon=dice.choice([0.0, 0.05]))
-    kernel = problem.stepper()
+    decision, epsilon = TopK(dice.choice([2, 3]), 1), dice.choice([0.0, 0.05])
+    kernel = Problem(decision, "gaussian", [], nu=0.05, epsilon=epsilon).stepper()
     t = [dice.choice([1, 3, 20, 150, 2000]) for _ in range(2)]
     gap = dice.uniform(0.9, 1.6) * SIGMA * math.sqrt(6.0 / t[0] + 6.0 / t[1])
-    load(kernel, [(t[0], t[0] * (gap + 0.1)), (t[1], t[1] * 0.1)])
+    third = [(40, -400.0)] * (decision.n_arms - 2)
+    load(kernel, [(t[0], t[0] * (gap + 0.1)), (t[1], t[1] * 0.1), *third])
     return kernel.state, kernel.spec
 
 
 def test_the_search_agrees_with_a_fine_grid_and_never_certifies_what_that_refutes():
     dice, found = random.Random(1), []
-    for _ in range(150):
+    for _ in range(50):
         state, spec = pair_of(dice)
         fails, c = pairs.failure(state, spec, 0, 1)
-        grid = np.linspace(-3.0, 6.0, 3001)
+        low, high = -state.keys[LOWER.row, 0], state.keys[UPPER.row, 1] - spec.epsilon
+        grid = np.linspace(min(low, high), max(low, high), 201)
         least = min(pairs.at(state, spec, 0, 1, at)[0] for at in grid)
-        assert fails == (least < 0.0) or abs(least) < 1e-4
+        assert fails == (least < 0.0) or abs(least) < 1e-3
         if fails:
             assert pairs.at(state, spec, 0, 1, c)[0] < 1e-9
         found.append(fails)
-    assert 20 < sum(found) < 130
+    assert 5 < sum(found) < 45
 
 
 def test_slopes_are_those_of_the_values():

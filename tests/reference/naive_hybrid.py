@@ -15,7 +15,7 @@ from math import inf, sqrt
 import numpy as np
 
 from reference.naive import best, nearly_best, others
-from reference.naive_evidence import Normal, bound, total
+from reference.naive_evidence import Normal, add_up, bound, total
 
 CLOSE = 1e-8  # bounds nearer to each other than this count as tied
 MARGIN = 0.99  # a hybrid stop that holds at this share of nu must be seen
@@ -146,11 +146,13 @@ class Player:
         """log J of leader i and rival j: one mixture for both."""
         if not self.levels.pair:
             return None
-        r, (t_i, s_i), (t_j, s_j) = self.levels.ratio, self.seen[i], self.seen[j]
-        lead = s_i - t_i * c - r * (s_j - t_j * (c + self.epsilon))
-        mixture = ((8.0, 0.8, "rayleigh"), (200.0, 0.2, "rayleigh"))
-        both = Normal(self.family.sigma, mixture)
-        return both.log_e(1, (t_i + r * r * t_j, lead), 0.0)
+        (t_i, s_i), (t_j, s_j) = self.seen[i], self.seen[j]
+        both = Normal(self.family.sigma, ((8.0, 0.8, "rayleigh"), (200.0, 0.2, "rayleigh")))
+        joint = []
+        for r in (self.levels.ratio, 1.0):
+            lead = s_i - t_i * c - r * (s_j - t_j * (c + self.epsilon))
+            joint.append(both.log_e(1, (t_i + r * r * t_j, lead), 0.0))
+        return add_up(np.array(joint)) - np.log(2)
 
     def choices(self, ties):
         """What is sampled of the pair, for each pair that may be the worst."""

@@ -79,7 +79,7 @@ class HybridLevels(NamedTuple):
     both: float  # the product of both sides
     exact: float  # the same, without a slack
     pair: float  # the mixture of a pair
-    ratio: float = 1.0  # of its two arms in that: the best shares of the samples are like this
+    ratio: float = 1.0  # of its two arms in half of that: like the best shares of the samples
 
 
 NO_HYBRID = HybridLevels(0.0, 0.0, 0.0, 0.0, 0.0)

@@ -5,7 +5,7 @@ Besides X, Y and their product, which pays for two mixtures, a pair of a leader 
     J(c) = mixture over l > 0 of exp(l (S_b - T_b c) - r l (S_a - T_a (c + epsilon))
                                      - l^2 sigma^2 (T_b + r^2 T_a) / 2)
 
-with a fixed ratio r: the normal evidence of one arm with T_b + r^2 T_a samples. It is a
+for one or two fixed ratios r: the normal evidence of one arm with T_b + r^2 T_a samples. It is a
 supermartingale at the true means, falls in mu_b and rises in mu_a (docs/e-lucb.md, Theorem 1). The
 answer is certified when for every pair and every c
 
@@ -28,6 +28,7 @@ TANGENTS = 60  # looks at a pair, at most; 3 to 10 are usual
 EDGE = 1.0 / 64.0  # of the interval between two tangents' points: no look is nearer to its ends
 FEW, MANY = 8.0, 200.0  # n0 of the two Rayleigh densities that are mixed, and log weights
 LOG_FEW, LOG_MANY = log(0.8), log(0.2)
+LOG_2 = log(2.0)
 
 
 def _density(n0: float, sigma: float, t: float, excess: float) -> tuple[float, float]:
@@ -46,6 +47,16 @@ def log_joint(sigma: float, t: float, excess: float) -> tuple[float, float]:
     return top + log(total), slope / total
 
 
+def _tilted(
+    state: State, i: int, j: int, own: float, other: float, r: float
+) -> tuple[float, float]:
+    """log J for one ratio and its slope in c; both candidates are counted from the arm's origin."""
+    t_i, t_j = float(state.counts[i]), float(state.counts[j])
+    lead = state.sums[i] - t_i * own - r * (state.sums[j] - t_j * other)
+    value, slope = log_joint(state.evidence.sigma, t_i + r * r * t_j, lead)
+    return value, slope * (r * t_j - t_i)
+
+
 @outlined
 def at(state: State, spec: Spec, i: int, j: int, c: float) -> tuple[float, float]:
     """The log of the left side for leader i and rival j at c, and its slope; positive: enough."""
@@ -55,14 +66,17 @@ def at(state: State, spec: Spec, i: int, j: int, c: float) -> tuple[float, float
     y, fall = evidence.normal(e, PLUS, t_i, state.sums[i], own)
     x, rise = evidence.normal(e, MINUS, t_j, state.sums[j], other)
     rise = -rise
-    r = spec.ratio
-    lead = state.sums[i] - t_i * own - r * (state.sums[j] - t_j * other)
-    joint, turn = log_joint(e.sigma, t_i + r * r * t_j, lead)
-    turn *= r * t_j - t_i
+    joint, turn = _tilted(state, i, j, own, other, spec.ratio)
     top, total, slope = x + spec.log_upper, 1.0, rise
     top, total, slope = evidence.add(top, total, slope, y + spec.log_lower, fall)
     top, total, slope = evidence.add(top, total, slope, x + y + spec.log_both, rise + fall)
-    top, total, slope = evidence.add(top, total, slope, joint + spec.log_pair, turn)
+    if spec.ratio == 1.0:
+        top, total, slope = evidence.add(top, total, slope, joint + spec.log_pair, turn)
+    else:  # half of the weight for equal samples, as two close arms have them
+        half = spec.log_pair - LOG_2
+        top, total, slope = evidence.add(top, total, slope, joint + half, turn)
+        joint, turn = _tilted(state, i, j, own, other, 1.0)
+        top, total, slope = evidence.add(top, total, slope, joint + half, turn)
     return top + log(total) - SAFETY, slope / total
 
 

@@ -123,7 +123,7 @@ class Spec(NamedTuple):
     log_both: float = -np.inf
     log_exact: float = -np.inf
     hybrid: bool = False  # whether both sides' product counts
-    # whether one mixture for both arms of a pair counts, for how much, and their ratio in it
+    # whether a mixture for both arms of a pair counts, for how much, and their ratio in half of it
     pairs: bool = False
     log_pair: float = -np.inf
     ratio: float = 1.0

@@ -98,7 +98,7 @@ class Claim:
     upper: float = math.nan  # level of upper bounds
     product: float = 0.0  # what the product of both sides' evidence counts for; 0: split stop
     pair: float = 0.0  # what one mixture for both arms of a pair counts for; 0: none
-    ratio: float = 1.0  # of the two arms in it
+    ratio: float = 1.0  # of the two arms in half of it
     balanced: bool = False  # which mixture of normal evidence
     edition: int = 1  # of the rules: 1 is version 0.1
 

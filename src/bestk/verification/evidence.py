@@ -78,13 +78,16 @@ class Normal(Evidence):
     def log_joint(
         self, leaders: Ints, rivals: Ints, c: Floats, epsilon: float, ratio: float
     ) -> Floats:
-        """log J of pairs, at one c each: the mixture of a leader's lead over c and ratio times that
+        """log J of pairs, at one c each: the mixture of a leader's lead over c and r times that
 
-        of a rival below c + epsilon.
+        of a rival below c + epsilon, half of it for r = ratio and half for r = 1.
         """
-        excess = self.t[leaders] * (self.means[leaders] - c)
-        excess -= ratio * self.t[rivals] * (self.means[rivals] - c - epsilon)
-        return self._mixed(excess, self.t[leaders] + ratio**2 * self.t[rivals], PAIR_MIXTURE)
+        joint = []
+        for r in (ratio, 1.0):
+            excess = self.t[leaders] * (self.means[leaders] - c)
+            excess -= r * self.t[rivals] * (self.means[rivals] - c - epsilon)
+            joint.append(self._mixed(excess, self.t[leaders] + r**2 * self.t[rivals], PAIR_MIXTURE))
+        return np.asarray(np.logaddexp(*joint) - math.log(2.0))
 
     def _mixed(
         self, excess: Floats, t: Floats, mixture: tuple[tuple[float, float, str], ...] | None = None
