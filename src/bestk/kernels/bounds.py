@@ -12,7 +12,7 @@ A lower bound has level `level_lower` (it matters for arms of High), an upper bo
 
 from __future__ import annotations
 
-from math import isnan, log, sqrt
+from math import floor, isnan, log, sqrt
 
 import numpy as np
 
@@ -112,10 +112,12 @@ def _inverted(state: State, spec: Spec, i: int, end: int) -> float:
     """A bound of arm i by evidence that depends on more than T_i, started from the last one."""
     t, place = state.counts[i], -1
     if state.evidence.kind == COINS and t < COINS_TABLE:
-        place = t * (t + 1) // 2 + int(state.sums[i] - t * state.evidence.levels[0])
-        if not isnan(state.radii[end, place]):
-            state.ends[end, i] = state.radii[end, place]
-            return state.ends[end, i]
+        hits = state.sums[i] - t * state.evidence.levels[0]
+        if hits == floor(hits):  # plans have stand-ins between 0 and 1
+            place = t * (t + 1) // 2 + int(hits)
+            if not isnan(state.radii[end, place]):
+                state.ends[end, i] = state.radii[end, place]
+                return state.ends[end, i]
     state.ends[end, i] = evidence.bound(
         state.evidence,
         -SIGN[end],
