@@ -6,6 +6,7 @@ import pytest
 
 import bestk
 from bestk.errors import InputError
+from bestk.kernels.types import BETA, COINS
 from bestk.problem import Problem
 from bestk.rewards import make_rewards
 
@@ -60,3 +61,23 @@ def test_every_public_name_loads():
     assert callable(bestk.difficulty)
     with pytest.raises(AttributeError, match="nonsense"):
         _ = bestk.nonsense
+
+
+def test_a_problem_keeps_the_edition_of_its_rules():
+    old, new = (Problem(bestk.TopK(4, 2), bestk.Bernoulli(), edition=edition) for edition in (1, 2))
+    assert Problem(bestk.TopK(4, 2)).edition == 2
+    assert "edition" not in old.to_dict()  # as version 0.1 wrote it
+    assert new.to_dict()["edition"] == 2
+    for problem in (old, new):
+        assert Problem.from_dict(problem.to_dict()) == problem
+    kinds = [problem.configure(0).evidence.kind for problem in (old, new)]
+    assert kinds == [BETA, COINS]
+    assert old.configure(0).theorem == "docs/e-lucb.md, Theorem 1"
+    assert new.configure(0).theorem == "docs/e-lucb.md, Theorem 7"
+    assert Problem(bestk.TopK(4, 2)).configure(0).theorem == "docs/e-lucb.md, Theorem 8"
+
+
+@pytest.mark.parametrize("edition", [0, 3, True, "2", None])
+def test_an_edition_that_is_not_known_is_refused(edition):
+    with pytest.raises(InputError, match="edition"):
+        Problem(bestk.TopK(4, 2), edition=edition)

@@ -16,7 +16,16 @@ from bestk.compiled.programs import SEQUENCE, Axes, Program
 from bestk.compiled.rent import in_pieces
 from bestk.errors import InputError
 from bestk.kernels.evidence import HALF_NORMAL, RAYLEIGH
-from bestk.kernels.types import BERNSTEIN, BETA, BETTING, FINITE, NORMAL, Evidence, FloatArray
+from bestk.kernels.types import (
+    BERNSTEIN,
+    BETA,
+    BETTING,
+    COINS,
+    FINITE,
+    NORMAL,
+    Evidence,
+    FloatArray,
+)  # fmt: skip
 from bestk.rewards import FAMILIES, Bernoulli, Bounded, Ratings, Rewards, require_rewards
 
 # Mixed over, with weights; fixed before any data. docs/evidence.md says how they were chosen.
@@ -30,6 +39,13 @@ POLICY_NORMAL = ((2.0, 4.0, HALF_NORMAL), (200.0, 1.0, HALF_NORMAL))
 BALANCED_NORMAL = ((4.0, 4.0, RAYLEIGH), (100.0, 1.0, HALF_NORMAL))
 POLICY_FRACTIONS = FRACTIONS[:12]
 POLICY_FRACTION_WEIGHTS = tuple(1.0 / (j + 1) for j in range(12))
+
+# Of coins: both ends, and so far down that gaps of a millionth can be told.
+COIN_FRACTIONS = (
+    0.98, 0.75, 0.45, 0.25, 0.14, 0.08, 0.04, 0.02, 0.01, 0.005, 0.002, 0.001,
+    2e-4, 3e-5, 4e-6, 5e-7, 6e-8,
+)  # fmt: skip
+COIN_WEIGHTS = (14, 20, 20, 20, 20, 18, 15, 12, 10, 8, 6, 5, 4, 3, 2, 1, 1)
 
 STEPS = 64  # to which policies round bounded rewards at random, to bet on them like ratings
 
@@ -58,17 +74,19 @@ def evidence_for(
     *,
     shapes: Sequence[float] | None = None,
     steps: int = 0,
+    bets: bool = False,
     mirrored: bool = False,
 ) -> Evidence:
     """The evidence of a reward assumption, as constants that kernels read.
 
     `points` and `weights` replace the default mixture: over n0 > 0 for gaussian and subgaussian,
-    over fractions in (0, 1) for ratings and bounded. They must be fixed before any data.
+    over fractions in (0, 1) for ratings, bounded and bets. They must be fixed before any data.
     `shapes` tells for each n0 whether its prior is half normal (default) or a Rayleigh. With
     `steps` > 0 bounded rewards will be rounded at random to so many steps, and bet on like ratings.
-    `mirrored` is for negated rewards.
+    With `bets` coins are bet on instead of the Beta mixture. `mirrored` is for negated rewards.
     """
-    betting = isinstance(rewards, Ratings | Bounded)
+    bets = bets and isinstance(rewards, Bernoulli)
+    betting = isinstance(rewards, Ratings | Bounded) or bets
     if points is None:
         points = FRACTIONS if betting else N0
         weights = FRACTION_WEIGHTS if betting else N0_WEIGHTS
@@ -84,7 +102,7 @@ def evidence_for(
     family = NORMAL
     levels: tuple[float, ...] = (0.0, 1.0)
     if isinstance(rewards, Bernoulli):
-        family = BETA
+        family = COINS if bets else BETA
     elif isinstance(rewards, Ratings):
         family, levels = BETTING, rewards.levels
     elif isinstance(rewards, Bounded):
@@ -104,8 +122,16 @@ def evidence_for(
     )
 
 
-def policy_evidence(rewards: Rewards, maximize: bool = True, balanced: bool = False) -> Evidence:
-    """The evidence that policies use; to minimise, of negated rewards."""
+def policy_evidence(
+    rewards: Rewards, maximize: bool = True, balanced: bool = False, bets: bool = True
+) -> Evidence:
+    """The evidence that policies use; to minimise, of negated rewards.
+
+    Without `bets`, the Beta mixture of coins that version 0.1 had.
+    """
+    if bets and isinstance(rewards, Bernoulli):
+        fractions, weighed = COIN_FRACTIONS, COIN_WEIGHTS
+        return evidence_for(rewards, fractions, weighed, bets=True, mirrored=not maximize)
     if isinstance(rewards, Ratings | Bounded):
         points, weights = POLICY_FRACTIONS, POLICY_FRACTION_WEIGHTS
         return evidence_for(rewards, points, weights, steps=STEPS, mirrored=not maximize)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bestk.arguments import flag, real, scalar, shown, string
+from bestk.bounds.levels import EDITION, EDITIONS
 from bestk.decisions import DecisionClass, decision_from_dict
 from bestk.decisions.base import require_decision
 from bestk.errors import InputError
@@ -40,6 +41,7 @@ class Problem:
     params: Mapping[str, Any] = field(default_factory=dict)
     maximize: bool = True
     items: int | None = None  #: how many items arms are scored on, each once; None: samples
+    edition: int = EDITION  #: of the rules: a study stays under those it was begun with
 
     def __post_init__(self) -> None:
         require_rewards(self.rewards)
@@ -54,6 +56,11 @@ class Problem:
                 string(getattr(self, name), name)
         if not isinstance(self.params, Mapping):
             raise InputError(f"params={shown(self.params)} were refused: give a dictionary")
+        if type(self.edition) is not int or self.edition not in EDITIONS:
+            raise InputError(
+                f"edition={shown(self.edition)} was refused: this bestk knows the editions"
+                f" {', '.join(map(str, EDITIONS))} of its rules"
+            )
         if self.policy is None:
             tidy["policy"] = default_policy(self.decision)
         for name, value in tidy.items():
@@ -66,6 +73,7 @@ class Problem:
             self.policy or default_policy(self.decision), self.variant, self.params,
             decision=self.decision, delta=self.delta, epsilon=self.epsilon, rewards=self.rewards,
             seed=seed, maximize=self.maximize, max_arms=max_arms, items=self.items,
+            edition=self.edition,
         )  # fmt: skip
 
     def stepper(self, seed: int = 0) -> Stepper:
@@ -75,7 +83,8 @@ class Problem:
         return Stepper(self.decision, self.configure(seed), self.rewards)
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready form; `from_dict` reads it back."""
+        """A JSON-ready form; `from_dict` reads it back. Version 0.1 knew no editions."""
+        edition = {"edition": self.edition} if self.edition > 1 else {}
         return {
             "decision": self.decision.to_dict(),
             "rewards": self.rewards.to_dict(),
@@ -86,6 +95,7 @@ class Problem:
             "params": plain(self.params),
             "maximize": self.maximize,
             **({} if self.items is None else {"items": self.items}),
+            **edition,
         }
 
     @classmethod
@@ -95,7 +105,8 @@ class Problem:
             decision, rewards = decision_from_dict(data["decision"]), data["rewards"]
             rest = ("delta", "epsilon", "policy", "variant", "params", "maximize")
             given = {name: data[name] for name in rest}
-            return cls(decision, rewards_from_dict(rewards), **given, items=data.get("items"))
+            given |= {"items": data.get("items"), "edition": data.get("edition", 1)}
+            return cls(decision, rewards_from_dict(rewards), **given)
         except (KeyError, TypeError) as error:
             raise InputError(f"not a problem specification: {error!r} is missing or odd") from error
 

@@ -190,7 +190,7 @@ class SubGaussian(_Normal):
 class Bernoulli(_Family):
     """Rewards that are 0 or 1; sub-Gaussian with sigma = 1/2 by Hoeffding's lemma.
 
-    Evidence: the Beta(1/2, 1/2) mixture, the sharpest of all for such rewards.
+    Evidence: the Beta(1/2, 1/2) mixture; in policies a mixture of bets, sharper for one side.
     """
 
     name: ClassVar[str] = "bernoulli"

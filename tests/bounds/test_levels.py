@@ -1,12 +1,14 @@
 """Every constant of the LIL bound against 50 digits of mpmath."""
 
+from itertools import combinations
+
 import mpmath as mp
 import numpy as np
 import pytest
 
 from bestk.bounds import levels as lv
 from bestk.bounds.lil import c_eps
-from bestk.decisions import TopK
+from bestk.decisions import PartitionMatroid, TopK
 from bestk.errors import InputError
 from bestk.kernels import bounds, evidence, step
 from bestk.policies import CATALOGUE, configure
@@ -148,3 +150,59 @@ def test_a_guarantee_is_claimed_only_where_it_is_proved():
             found = setup(policy.name, variant, k=k).guarantee
             expected = None if variant == "heuristic" or policy.name == "lil-ucb" else 0.01
             assert found == expected, policy.name
+
+
+# --- the smaller union ----------------------------------------------------------------------------
+
+
+def shares(first, second):
+    """p_r, and the sizes of the sets that they belong to: of `first` arms, against `second`."""
+    sizes = [second + r - 1 for r in range(1, first + 1)]
+    weights = [size / r for r, size in enumerate(sizes, start=1)]
+    return [w / sum(weights) for w in weights], sizes, sum(weights)
+
+
+@pytest.mark.parametrize("n", range(2, 10))
+def test_a_wrong_answer_makes_the_sum_behind_the_smaller_union_as_large_as_it_claims(n):
+    """Every wrong answer, arms in the order of their means; evidence 1 where the answer needs it.
+
+    Z'' = sum over r of p_r L-_a(r) (mean over P_r of L+) must be 1/G at least, in both forms.
+    """
+    for k in range(1, n):
+        lowest, sizes, one = shares(k, n - k)
+        highest, mirrored, other = shares(n - k, k)
+        assert lv.union(n, k) == pytest.approx(min(one, other), rel=1e-14)
+        assert lv.union(n, k) <= k * (n - k) * (1 + 1e-14)
+        for answer in combinations(range(n), k):
+            if answer == tuple(range(k)):
+                continue
+            outside = set(range(n)) - set(answer)
+            r = next(r for r in range(1, k + 1) if k - r in outside)  # a(r): the r-th worst of best
+            behind = set(range(k - r + 1, n)) & set(answer)  # of P_r
+            assert lowest[r - 1] * len(behind) / sizes[r - 1] >= (1 - 1e-12) / one
+            r = next(r for r in range(1, n - k + 1) if k + r - 1 in answer)
+            ahead = set(range(k + r - 1)) & outside
+            assert highest[r - 1] * len(ahead) / mirrored[r - 1] >= (1 - 1e-12) / other
+
+
+def test_the_smaller_union_counts_without_slack_for_independent_arms_and_top_k_alone():
+    def made(k=5, epsilon=0.0, n=20, **settings):
+        decision = settings.pop("decision", TopK(n, k))
+        max_arms = settings.pop("max_arms", None)
+        edition = settings.pop("edition", lv.EDITION)
+        policy = "e-lucb" if isinstance(decision, TopK) else "e-clucb"
+        return configure(
+            policy, None, settings, decision=decision, delta=0.01, epsilon=epsilon,
+            rewards=Gaussian(0.5), seed=0, max_arms=max_arms, edition=edition,
+        )  # fmt: skip
+
+    assert made().theorem == "docs/e-lucb.md, Theorem 7"
+    assert made().spec.log_exact > made().spec.log_both > -np.inf
+    matroid = PartitionMatroid(["a"] * 4 + ["b"] * 4, {"a": 2, "b": 2})
+    for other in (
+        made(epsilon=0.1), made(k=1), made(independent=False), made(max_arms=30), made(edition=1),
+        made(weights=[0.3, 0.3, 0.4]), made(decision=matroid),
+    ):  # fmt: skip
+        assert other.spec.log_exact == other.spec.log_both
+        assert not other.spec.pairs
+        assert "Theorem 7" not in other.theorem

@@ -16,12 +16,12 @@ import numpy as np
 
 from bestk.decisions import DecisionClass, TopK
 from bestk.kernels import evidence, rng
-from bestk.kernels.types import BERNSTEIN, BETTING, Evidence
+from bestk.kernels.types import BERNSTEIN, BETA, BETTING, Evidence
 from bestk.policies import Configured, configure
 from bestk.policies.stepper import Stepper
 from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings, Rewards
 from reference import naive_hybrid
-from reference.naive_evidence import Bernstein, Beta, Bets, Normal, Rounded
+from reference.naive_evidence import Bernstein, Beta, Bets, Coins, Normal, Rounded
 
 STARS = (-1.0, 0.5, 1.0)
 
@@ -55,9 +55,11 @@ def slow_family(rewards: Rewards, e: Evidence, maximize: bool = True):
         shapes = [SHAPES[shape] for shape in e.log_rest.tolist()]
         return _make(Normal, rewards.sigma, tuple(zip(points, weights, shapes, strict=True)))
     low, high = (rewards.low, rewards.high) if maximize else (-rewards.high, -rewards.low)
-    if isinstance(rewards, Bernoulli):
+    if e.kind == BETA:
         return _make(Beta, low, high)
     mixture = tuple(zip(points, weights, strict=True))
+    if isinstance(rewards, Bernoulli):
+        return _make(Coins, low, high, mixture)
     if isinstance(rewards, Ratings):
         sign = 1 if maximize else -1
         return _make(Bets, tuple(sign * x for x in rewards.levels), mixture)

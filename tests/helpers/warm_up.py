@@ -10,9 +10,9 @@ from concurrent.futures import ProcessPoolExecutor
 from bestk.compiled.programs import AROUND, LIVE, PLAY, Axes, Program
 from bestk.kernels.types import (
     ALL_SAMPLES,
-    BETA,
     BETTING,
     CLUCB,
+    COINS,
     CPE,
     DAG,
     EVIDENCE,
@@ -43,7 +43,7 @@ PROGRAMS = [
     Program(LIVE, e_clucb(FOREST)),
     Program(LIVE, e_lucb(BETTING)),
     *(Program(PLAY, e_clucb(structure)) for structure in (FOREST, PARTITION)),
-    *(Program(PLAY, e_lucb(kind)) for kind in (NORMAL, BETA)),
+    *(Program(PLAY, e_lucb(kind)) for kind in (NORMAL, COINS)),
     *(
         Program(kind, axes)
         for kind in (LIVE, PLAY)

@@ -30,6 +30,9 @@ FAMILIES = {
 EVIDENCE = {name: evidence_for(rewards) for name, rewards in FAMILIES.items()}
 FAMILIES["rayleigh"] = Gaussian(0.5)
 EVIDENCE["rayleigh"] = policy_evidence(Gaussian(0.5), balanced=True)
+FAMILIES["coins"] = Bernoulli()
+EVIDENCE["coins"] = policy_evidence(Bernoulli())
+BINARY_KINDS = ("beta", "coins")
 
 
 def log_e(e, sign, stats, c):
@@ -76,9 +79,9 @@ def grid(name):
                 counts[0, 1] = round(0.3 * (t - counts[0, -2]))
                 counts[0, 0] = t - counts.sum()
                 s = float(counts[0, :-1] @ e.levels)
-            elif name == "beta" and share in (1e-310, 0.3, 0.97):
+            elif name in BINARY_KINDS and share in (1e-310, 0.3, 0.97):
                 s = share * t  # rewards between 0 and 1 qualify
-            elif name == "beta":
+            elif name in BINARY_KINDS:
                 s = float(round(share * t))
             else:
                 s = t * (low + width * share)
@@ -244,7 +247,7 @@ def situations(draw):
         t = float(counts.sum())
         return name, (t, float(counts[0, :-1] @ e.levels), 0.0, counts)
     t = float(draw(st.integers(1, size)))
-    if name == "beta":
+    if name in BINARY_KINDS:
         s = min(draw(st.one_of(st.integers(0, int(t)).map(float), st.floats(0.0, t))), t)
         return name, (t, s, 0.0, counts)
     if e.kind == ev.NORMAL:
@@ -297,7 +300,7 @@ def test_a_bound_is_the_last_candidate_with_enough_evidence(situation, target, w
         further = found
         for _ in range(8):
             further = np.nextafter(further, sign * np.inf)
-        if e.kind in (ev.BETA, ev.BETTING):
+        if e.kind in (ev.BETA, ev.BETTING, ev.COINS):
             further += sign * abs(found - end) * 2.0 ** (1 - ev.GRID_BITS)
         slack = 1e-6 + 1e-15 * t
         assert value <= target + slack or log_e(e, sign, stats, further) <= target + slack
@@ -308,7 +311,7 @@ def test_a_bound_is_the_last_candidate_with_enough_evidence(situation, target, w
 def test_a_bound_on_a_grid_is_the_same_wherever_the_search_began(situation, target, starts):
     name, (t, s, v, counts) = situation
     e = EVIDENCE[name]
-    if e.kind in (ev.BETA, ev.BETTING):
+    if e.kind in (ev.BETA, ev.BETTING, ev.COINS):
         low, high = span(name)
         for sign in SIDES:
             warm = [low + start * (high - low) for start in starts]
@@ -333,8 +336,9 @@ def test_infinite_candidates_are_fully_refuted_or_not_at_all():
         assert log_e(EVIDENCE["normal"], sign, stats, -sign * math.inf) == math.inf
         assert log_e(EVIDENCE["normal"], sign, stats, sign * math.inf) == -math.inf
     for sign, s in ((ev.PLUS, 0.0), (ev.MINUS, 4.0)):  # all rewards at the end: no contradiction
-        assert log_e(EVIDENCE["beta"], sign, (4.0, s, 0.0, NO_COUNTS), s / 4.0) < 0.0
-        assert log_e(EVIDENCE["beta"], sign, stats, s / 4.0) == math.inf
+        for name in BINARY_KINDS:
+            assert log_e(EVIDENCE[name], sign, (4.0, s, 0.0, NO_COUNTS), s / 4.0) < 0.0
+            assert log_e(EVIDENCE[name], sign, stats, s / 4.0) == math.inf
 
 
 def test_nothing_seen_says_nothing():
@@ -354,6 +358,33 @@ def test_the_two_sides_mirror_each_other():
         here = log_e(e, ev.PLUS, (8.0, 6.0, 0.0, counts), c)
         there = log_e(mirrored, ev.MINUS, (8.0, -6.0, 0.0, mirror), -c)
         assert here == pytest.approx(there, rel=1e-14)
+
+
+def test_coins_are_ratings_of_two_levels_that_need_no_counts():
+    e = evidence_for(Bernoulli(), [0.9, 0.3, 0.01], [1.0, 2.0, 3.0], bets=True)
+    rated = evidence_for(Ratings((0, 1)), [0.9, 0.3, 0.01], [1.0, 2.0, 3.0])
+    for zeros, ones in ((0, 1), (3, 0), (7, 12), (4000, 5)):
+        t, counts = float(zeros + ones), np.array([[zeros, ones, 0]])
+        for sign in SIDES:
+            for c in (1e-9, 0.2, 0.5, 0.999):
+                here = ev.log_evidence(e, sign, t, float(ones), 0.0, NO_COUNTS, 0, c)
+                there = ev.log_evidence(rated, sign, t, float(ones), 0.0, counts, 0, c)
+                assert here == pytest.approx(there, rel=1e-12, abs=1e-12)
+
+
+def test_bets_on_coins_outweigh_the_two_sided_beta_mixture_where_it_matters():
+    """At the mean path of two coins: the samples at which evidence 1/nu is reached."""
+    beta, bets = evidence_for(Bernoulli()), EVIDENCE["coins"]
+    for p, gap in itertools.product((0.001, 0.01, 0.1, 0.4, 0.5), (1e-5, 0.001, 0.01, 0.1, 0.5)):
+        c = np.linspace(p, p + gap, 41)[1:-1]
+
+        def enough(e, t, p=p, gap=gap, c=c):
+            x = np.array([log_e(e, ev.MINUS, (t, t * p, 0.0, NO_COUNTS), at) for at in c])
+            y = np.array([log_e(e, ev.PLUS, (t, t * (p + gap), 0.0, NO_COUNTS), at) for at in c])
+            return (x + y).min() >= math.log(20.0)
+
+        first = [next(t for t in 1.05 ** np.arange(40, 700) if enough(e, t)) for e in (beta, bets)]
+        assert first[1] <= 0.93 * first[0], (p, gap, first)
 
 
 def test_a_mixture_that_is_none_is_refused():

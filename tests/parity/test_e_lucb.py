@@ -7,6 +7,7 @@ interpreted kernels are compared.
 from __future__ import annotations
 
 import random
+from itertools import product
 
 import numpy as np
 import pytest
@@ -109,14 +110,21 @@ def test_the_weights_of_both_sides_and_their_product_follow_the_stated_rule():
     for n in (2, 3, 10, 64, 1000):
         for k in {1, 2, n // 2, n - 1} & set(range(1, n)):
             for independent in (True, False):
-                params = {"independent": independent}
-                found = Problem(TopK(n, k), "gaussian", [], params=params).configured
-                wanted = hybrid_weights(n, k, independent)
-                assert found.params["weights"] == pytest.approx(wanted, rel=1e-12)
-                assert sum(wanted) == pytest.approx(1.0, rel=1e-12)
-                levels, spec = Levels(0.05, n, k, "hybrid", wanted), found.spec
-                logs = [np.exp(x) for x in (spec.log_lower, spec.log_upper, spec.log_both)]
-                assert logs == pytest.approx([levels.high, levels.low, levels.both], rel=1e-12)
+                for family, epsilon in product(("gaussian", "bernoulli"), (0.0, 0.1)):
+                    check_weights(n, k, independent, family, epsilon)
+
+
+def check_weights(n, k, independent, family, epsilon):
+    params = {"independent": independent}
+    found = Problem(TopK(n, k), family, [], params=params, epsilon=epsilon).configured
+    wanted = hybrid_weights(n, k, independent, epsilon == 0.0, family == "gaussian")
+    assert found.params["weights"] == pytest.approx(wanted, rel=1e-12)
+    assert sum(wanted) == pytest.approx(1.0, rel=1e-12)
+    levels, spec = Levels(0.05, n, k, "hybrid", wanted), found.spec
+    logs = spec.log_lower, spec.log_upper, spec.log_both, spec.log_exact, spec.log_pair
+    ours = levels.high, levels.low, levels.both, levels.exact, levels.pair
+    assert [np.exp(x) for x in logs] == pytest.approx(ours, rel=1e-12)
+    assert spec.ratio == pytest.approx(levels.ratio)
 
 
 def test_what_policies_mix_over_is_fixed_and_weighs_1():

@@ -35,18 +35,19 @@ def exact_log_e(e, sign, stats, c):
         beta = mpmath.loggamma(half + s) + mpmath.loggamma(half + t - s) - mpmath.loggamma(t + 1)
         return beta - log(mpmath.pi) - xlogy(s, at) - xlogy(t - s, 1 - at)
     levels = [mpf(x) for x in e.levels]
-    if e.kind == ev.BETTING:
+    if e.kind in (ev.BETTING, ev.COINS):
+        seen = [t - s, s] if e.kind == ev.COINS else [mpf(int(n)) for n in counts[0, :-1]]
         end = levels[0] if sign > 0 else levels[-1]
         terms = []
         for w, theta in zip(weights, points, strict=True):
             term = log(w)
-            for x, n in zip(levels, counts[0, :-1], strict=True):
+            for x, n in zip(levels, seen, strict=True):
                 if n == 0:
                     continue
                 if x != end and c == end:
                     return mpmath.inf
                 ratio = mpf(0) if x == end else (x - end) / (c - end)
-                term += int(n) * log(1 - theta + theta * ratio)
+                term += n * log(1 - theta + theta * ratio)
             terms.append(term)
     else:
         width = levels[1] - levels[0]

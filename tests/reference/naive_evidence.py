@@ -100,6 +100,17 @@ class Bets:
         return add_up(wealth)
 
 
+class Coins(Normal):
+    """Bets of fixed fractions on rewards of 0 and 1 (or -1 and 0), from their number and sum."""
+
+    def __init__(self, low, high, mixture):
+        self.low, self.high, self.bets = low, high, Bets((low, high), mixture)
+
+    def log_e(self, side, seen, c):
+        t, ones = seen[0], seen[1] - seen[0] * self.low
+        return self.bets.log_e(side, (t - ones, ones), c)
+
+
 class Rounded(Bets):
     """Rewards anywhere in a range, rounded at random to 64 steps, then bet on."""
 
@@ -156,7 +167,7 @@ def total(rewards) -> float:
 @lru_cache(maxsize=1 << 16)
 def bound(family, side, seen, alpha) -> float:
     """The extreme c with E(c) >= 1/alpha: a lower bound for side = +1, an upper one for -1."""
-    if isinstance(family, Normal):  # depends on the distance from the mean alone
+    if type(family) is Normal:  # depends on the distance from the mean alone
         there = normal_distance(family, seen[0], alpha)
         return family.mean(seen) - side * there
     mean, end = family.mean(seen), family.low if side > 0 else family.high

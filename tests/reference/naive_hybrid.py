@@ -15,7 +15,7 @@ from math import inf, sqrt
 import numpy as np
 
 from reference.naive import best, nearly_best, others
-from reference.naive_evidence import Normal, bound, total
+from reference.naive_evidence import Normal, add_up, bound, total
 
 CLOSE = 1e-8  # bounds nearer to each other than this count as tied
 MARGIN = 0.99  # a hybrid stop that holds at this share of nu must be seen
@@ -24,29 +24,48 @@ MARGIN = 0.99  # a hybrid stop that holds at this share of nu must be seen
 # --- levels ---------------------------------------------------------------------------------------
 
 
-def hybrid_weights(n, k, independent):
-    """The rule of docs/e-lucb.md."""
+def hybrid_weights(n, k, independent, exact=False, pairs=False):
+    """The rule of docs/e-lucb.md; exact: no slack, pairs: normal rewards, both of e-lucb."""
     ratio = max(k, n - k) / min(k, n - k)
-    w3 = 1 / (1 + sqrt(n) / 7 * ratio**0.3) if independent else 0.0
     to_low = sqrt(n - k) / (sqrt(n - k) + sqrt(k))
-    return (1 - w3) * to_low, (1 - w3) * (1 - to_low), w3
+    w3, w3_exact, w4 = 1 / (1 + sqrt(n) / 7 * ratio**0.3), 0.0, 0.0
+    if not independent:
+        w3 = 0.0
+    elif pairs and n <= 10:
+        w3, w4 = (0.1, 0.8) if n == 2 else (0.2, 0.5)
+    elif exact and min(k, n - k) > 1:
+        all_of_it = 1 / (1 + sqrt(n) / 12 * ratio**0.3)
+        w3, w3_exact = 0.1 * all_of_it, 0.9 * all_of_it
+    rest = 1 - w3 - w3_exact - w4
+    return rest * to_low, rest * (1 - to_low), w3, w3_exact, w4
+
+
+def union(n, k):
+    """G: what takes the place of K (N-K) where there is no slack."""
+    one = sum((n - k + r - 1) / r for r in range(1, k + 1))
+    other = sum((k + r - 1) / r for r in range(1, n - k + 1))
+    return min(one, other)
 
 
 class Levels:
     """What each side's evidence, and the product of both, counts for."""
 
     def __init__(self, nu, n, k, how, weights=None):
-        w1, w2, w3 = weights or (0.5, 0.5, 0.0)
+        w1, w2, w3, exact, pair = weights or (0.5, 0.5, 0.0, 0.0, 0.0)
         self.high, self.low = nu * w2 / (n - k) if n > k else nu, nu * w1 / k if k else nu
         if how == "uniform":
             self.high = self.low = nu / n
         self.both = nu * w3 / (k * (n - k)) if w3 else 0.0
+        self.exact = self.both + (nu * exact / union(n, k) if exact else 0.0)
+        self.pair, self.ratio = (nu * pair / (k * (n - k)), sqrt((n - k) / k)) if pair else (0, 1)
 
-    def reached(self, minus, plus):
+    def reached(self, minus, plus, epsilon, joint):
         """The left side of the hybrid condition, for log E- of a rival, log E+ of a leader."""
+        both = self.both if epsilon > 0 else self.exact
         with np.errstate(over="ignore"):
             sides = self.low * np.exp(minus) + self.high * np.exp(plus)
-            return sides + (self.both * np.exp(minus + plus) if self.both else 0.0)
+            pair = self.pair * np.exp(joint) if self.pair else 0.0
+            return sides + (both * np.exp(minus + plus) if both else 0.0) + pair
 
 
 # --- policies -------------------------------------------------------------------------------------
@@ -118,7 +137,22 @@ class Player:
     def least_at(self, pairs, c):
         plus = {i: self.family.log_e(1, self.seen[i], c) for i, _ in pairs}
         minus = {j: self.family.log_e(-1, self.seen[j], c + self.epsilon) for _, j in pairs}
-        return min(float(self.levels.reached(minus[j], plus[i]).min()) for i, j in pairs)
+        return min(
+            float(self.levels.reached(minus[j], plus[i], self.epsilon, self.joint(i, j, c)).min())
+            for i, j in pairs
+        )
+
+    def joint(self, i, j, c):
+        """log J of leader i and rival j: one mixture for both."""
+        if not self.levels.pair:
+            return None
+        (t_i, s_i), (t_j, s_j) = self.seen[i], self.seen[j]
+        both = Normal(self.family.sigma, ((8.0, 0.8, "rayleigh"), (200.0, 0.2, "rayleigh")))
+        joint = []
+        for r in (self.levels.ratio, 1.0):
+            lead = s_i - t_i * c - r * (s_j - t_j * (c + self.epsilon))
+            joint.append(both.log_e(1, (t_i + r * r * t_j, lead), 0.0))
+        return add_up(np.array(joint)) - np.log(2)
 
     def choices(self, ties):
         """What is sampled of the pair, for each pair that may be the worst."""

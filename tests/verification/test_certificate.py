@@ -88,9 +88,9 @@ REWRITE = "UPDATE log_1 SET data = replace(data, ?, ?) WHERE kind = ?"
 
 
 def change_reward(path):
+    """The first, which counts at the stop: the last may be held back."""
     edit(path, "UPDATE log_1 SET reward = 1 - reward WHERE seq ="
-         " (SELECT max(seq) FROM log_1 WHERE kind = 2 AND seq <"
-         " (SELECT seq FROM log_1 WHERE kind = 9))")  # fmt: skip
+         " (SELECT min(seq) FROM log_1 WHERE kind = 2)")  # fmt: skip
 
 
 def change_order(path):

@@ -50,7 +50,7 @@ def test_what_is_told_after_the_stop_is_not_covered(tmp_path):
 def test_a_stop_that_another_process_overtook_does_not_count(tmp_path):
     """The log then has a value before the stop, which was decided without it."""
     study = begin(tmp_path / "study.db", CASES[0])
-    drive(study, "gaussian", np.random.default_rng(1))
+    drive(study, "gaussian", np.random.default_rng(2))  # with which no pull is open at the stop
     *events, stop = SQLiteStorage(tmp_path / "study.db").read("s")
     assert stop.kind == ev.STOPPED
     (worst,) = json.loads(stop.data)[:1]

@@ -6,6 +6,7 @@ theory: `docs/theory.md`, "The LIL radius"; paper: Lemma 2.1, Theorems 3.1 and 4
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from bestk.bounds.lil import c_eps
 from bestk.errors import InputError
@@ -14,6 +15,15 @@ FAITHFUL_EPS = 0.01  # within 1% of the best eps for N from 10 to 10^4, by searc
 HEURISTIC_EPS = 0.0  # Section 5: "we set the parameters to eps = 0 and delta = nu"
 
 SPLIT, UNIFORM = "split", "uniform"
+
+# Which rules a problem is under: how evidence is mixed and weighed. A study stays with those that
+# it was begun under. 1 is version 0.1.
+EDITIONS = (1, 2)
+EDITION = EDITIONS[-1]
+
+EXACT_SCALE = 12.0  # fitted, see docs/e-lucb.md
+KEPT = 0.1  # of the product's weight, for slacks that are read or chosen later
+PAIR_ARMS = 10  # as many at most are certified pair by pair
 
 LEAST_LEVEL = 1e-300  # below it log(.)/w overflows
 
@@ -40,7 +50,42 @@ def split_levels(levels: str, delta: float, n_arms: int, k: int) -> tuple[float,
     return delta / n_arms, delta / n_arms  # Algorithm 2, line 4
 
 
-def hybrid_weights(n_arms: int, k: int, independent: bool) -> list[float]:
+def harmonic(n: int) -> float:
+    """1 + 1/2 + ... + 1/n."""
+    return math.fsum(1.0 / i for i in range(1, n + 1))
+
+
+def union(n_arms: int, k: int) -> float:
+    """G of Theorem 7: what a product of both sides is divided by where there is no slack."""
+    rest = n_arms - k
+    return min((rest - 1) * harmonic(k) + k, (k - 1) * harmonic(rest) + rest)
+
+
+class Weights(NamedTuple):
+    """Of the hybrid stop; they add up to 1."""
+
+    low: float  # w1, of the evidence of Low
+    high: float  # w2, of that of High
+    product: float  # w3, of both, over all pairs: at any slack
+    exact: float = 0.0  # w3'', of both, over the smaller union: without slack
+    pair: float = 0.0  # w4, of one mixture for both arms of a pair
+
+
+class HybridLevels(NamedTuple):
+    """What the terms of the hybrid stop count for, nu included."""
+
+    lower: float  # the level of lower bounds
+    upper: float  # the level of upper bounds
+    both: float  # the product of both sides
+    exact: float  # the same, without a slack
+    pair: float  # the mixture of a pair
+    ratio: float = 1.0  # of its two arms in half of that: like the best shares of the samples
+
+
+NO_HYBRID = HybridLevels(0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def hybrid_weights(n_arms: int, k: int, independent: bool) -> Weights:
     """w1, w2, w3 of the hybrid stop, fixed by N and K alone; docs/e-lucb.md says how it was fitted.
 
     The product counts for less the more arms there are and the less even the two sides are; the
@@ -50,15 +95,43 @@ def hybrid_weights(n_arms: int, k: int, independent: bool) -> list[float]:
     product = 1.0 / (1.0 + math.sqrt(n_arms) / 7.0 * (larger / smaller) ** 0.3)
     product = product if independent else 0.0
     low = math.sqrt(n_arms - k) / (math.sqrt(n_arms - k) + math.sqrt(k))
-    return [(1.0 - product) * low, (1.0 - product) * (1.0 - low), product]
+    return Weights((1.0 - product) * low, (1.0 - product) * (1.0 - low), product)
 
 
-def hybrid_levels(
-    nu: float, n_arms: int, k: int, weights: list[float]
-) -> tuple[float, float, float]:
-    """(level of lower bounds, level of upper bounds, what the product of both counts for)."""
-    w1, w2, w3 = weights
-    return nu * w2 / (n_arms - k), nu * w1 / k, nu * w3 / (k * (n_arms - k))
+def exact_weights(n_arms: int, k: int) -> Weights:
+    """The same where no slack is asked for: most of the product goes to the smaller union."""
+    smaller, larger = sorted((k, n_arms - k))
+    if smaller == 1:  # there it is no smaller
+        return hybrid_weights(n_arms, k, True)
+    product = 1.0 / (1.0 + math.sqrt(n_arms) / EXACT_SCALE * (larger / smaller) ** 0.3)
+    low = math.sqrt(n_arms - k) / (math.sqrt(n_arms - k) + math.sqrt(k))
+    rest = 1.0 - product
+    kept = KEPT * product
+    return Weights(rest * low, rest * (1.0 - low), kept, product - kept)
+
+
+def pair_weights(n_arms: int, k: int) -> Weights | None:
+    """The same with one mixture for both arms of a pair, where arms are so few that it pays."""
+    if n_arms > PAIR_ARMS:
+        return None
+    low = math.sqrt(n_arms - k) / (math.sqrt(n_arms - k) + math.sqrt(k))
+    product, pair = (0.1, 0.8) if n_arms == 2 else (0.2, 0.5)
+    rest = 1.0 - product - pair
+    return Weights(rest * low, rest * (1.0 - low), product, 0.0, pair)
+
+
+def hybrid_levels(nu: float, n_arms: int, k: int, weights: Weights) -> HybridLevels:
+    """Theorems 1, 3 and 7 of docs/e-lucb.md."""
+    pairs = k * (n_arms - k)
+    both = weights.product / pairs
+    return HybridLevels(
+        nu * weights.high / (n_arms - k),
+        nu * weights.low / k,
+        nu * both,
+        nu * (both + weights.exact / union(n_arms, k)),
+        nu * weights.pair / pairs,
+        math.sqrt((n_arms - k) / k) if weights.pair > 0.0 else 1.0,
+    )
 
 
 def open_level(nu: float, max_arms: int) -> float:

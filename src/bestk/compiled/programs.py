@@ -45,7 +45,8 @@ CODES = {
     "radius": ("lil", "rounds", "samples", "evidence"),
     "structure": ("", "partition", "forest", "dag", "roads", "explicit"),
     "hybrid": ("", "hybrid"),
-    "kind": ("normal", "beta", "betting", "bernstein", "finite"),
+    "pairs": ("", "pairs"),
+    "kind": ("normal", "beta", "betting", "bernstein", "coins", "finite"),
 }
 
 
@@ -72,13 +73,14 @@ class Axes(NamedTuple):
     radius: int = 0
     structure: int = 0
     hybrid: bool = False
+    pairs: bool = False
     kind: int = 0
 
     @classmethod
     def of(cls, spec: types.Spec, e: types.Evidence) -> Axes:
         """Those of a policy with that evidence."""
         kind = e.kind if spec.radius == types.EVIDENCE else 0
-        return cls(spec.family, spec.radius, spec.structure, spec.hybrid, kind)
+        return cls(spec.family, spec.radius, spec.structure, spec.hybrid, spec.pairs, kind)
 
 
 @dataclass(frozen=True)

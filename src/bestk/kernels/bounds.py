@@ -1,7 +1,8 @@
 """Confidence bounds, and as keys of the trees.
 
 A LIL radius, and the radius of normal evidence, depend on T_i alone: tabulated when first used, and
-the trees are plain. Other evidence is inverted for the sampled arm, and the trees are plain too.
+the trees are plain. Other evidence is inverted for the sampled arm, and the trees are plain too;
+of coins that were seldom sampled the inverse is tabulated by samples and hits.
 The radii of LUCB, CLUCB and UGapE grow with time by a factor common to all arms,
 u_i = c(t) / sqrt(T_i): the trees are kinetic.
 
@@ -11,13 +12,14 @@ A lower bound has level `level_lower` (it matters for arms of High), an upper bo
 
 from __future__ import annotations
 
-from math import isnan, log, sqrt
+from math import floor, isnan, log, sqrt
 
 import numpy as np
 
 from bestk.kernels import evidence, finite, kinetic, trees
 from bestk.kernels.types import (
     ALL_SAMPLES,
+    COINS,
     EVIDENCE,
     FINITE,
     HIGH,
@@ -38,6 +40,7 @@ from bestk.kernels.types import (
 TABLE = 1 << 14  # radii kept once computed, for T up to this; arbitrary: a core's cache holds them
 LEADING = 1 << 11  # beyond it so many for each octave of T, up to 2^62
 BEYOND = 52 * LEADING
+COINS_TABLE = 490  # fewer samples of a coin: t (t + 1) / 2 + hits fits into the same table
 ROUNDING = 1e-14  # of a mean, which a radius must not undercut
 
 
@@ -111,6 +114,14 @@ def _inverted(state: State, spec: Spec, i: int, end: int) -> float:
     if state.evidence.kind == FINITE:
         state.ends[end, i] = finite.bound(state, spec, i, end)
         return state.ends[end, i]
+    t, place = state.counts[i], -1
+    if state.evidence.kind == COINS and t < COINS_TABLE:
+        hits = state.sums[i] - t * state.evidence.levels[0]
+        if hits == floor(hits):  # plans have stand-ins between 0 and 1
+            place = t * (t + 1) // 2 + int(hits)
+            if not isnan(state.radii[end, place]):
+                state.ends[end, i] = state.radii[end, place]
+                return state.ends[end, i]
     state.ends[end, i] = evidence.bound(
         state.evidence,
         -SIGN[end],
@@ -122,6 +133,8 @@ def _inverted(state: State, spec: Spec, i: int, end: int) -> float:
         -spec.log_lower if end == LOW else -spec.log_upper,
         state.ends[end, i],
     )
+    if place >= 0:
+        state.radii[end, place] = state.ends[end, i]
     return state.ends[end, i]
 
 

@@ -6,7 +6,7 @@ for `BERNSTEIN` the running variance v (`spread`), for `BETTING` the counts of t
 A candidate c outside the range of bounded rewards counts as the nearer end.
 
 Every log E is convex, in c (`NORMAL`, `BERNSTEIN`) or in the logarithm of the distance of c from
-the end of the range (`BETA`, `BETTING`). So a Newton step on log E(c) = log(1/alpha) never
+the end of the range (`BETA`, `BETTING`, `COINS`). So a Newton step on log E(c) = log(1/alpha) never
 overshoots: it lands where there is at least that much evidence.
 """
 
@@ -21,6 +21,7 @@ from bestk.kernels.types import (
     BERNSTEIN,
     BETA,
     BETTING,
+    COINS,
     NORMAL,
     Evidence,
     FloatArray,
@@ -137,6 +138,36 @@ def betting(
     return top + log(total), slope / total
 
 
+# --- COINS ----------------------------------------------------------------------------------------
+
+
+def coins(e: Evidence, sign: float, t: float, s: float, c: float) -> tuple[float, float]:
+    """`betting` on two levels, for which the sum of the rewards says how often each occurred."""
+    low, high = e.levels[0], e.levels[1]
+    c = min(max(c, low), high)
+    hits = min(max((s - t * low) / (high - low), 0.0), t)
+    gap, rise = c - low, high - c
+    if sign < 0.0:
+        hits, gap, rise = t - hits, rise, gap
+    lift = 0.0
+    if hits > 0.0:
+        if gap <= 0.0:
+            return np.inf, 0.0
+        lift = rise / gap
+    top, total, slope = -np.inf, 0.0, 0.0
+    for g in range(e.points.shape[0]):
+        term = e.log_weights[g] + (t - hits) * e.log_rest[g]
+        if lift < 1e300:
+            grown = e.points[g] * lift
+            term += hits * log1p(grown)
+            term_slope = -hits * ((e.points[g] + grown) / (1.0 + grown))
+        else:
+            term += hits * (log(e.points[g]) + log(rise) - log(gap))
+            term_slope = -hits
+        top, total, slope = add(top, total, slope, term, term_slope)
+    return top + log(total), slope / total
+
+
 # --- BERNSTEIN ------------------------------------------------------------------------------------
 
 
@@ -184,6 +215,8 @@ def log_evidence(
         return beta(e, sign, t, s, c)
     if e.kind == BETTING:
         return betting(e, sign, t, counts, i, c)
+    if e.kind == COINS:
+        return coins(e, sign, t, s, c)
     return bernstein(e, sign, t, s, v, c)
 
 
@@ -225,7 +258,7 @@ def bound(
     of the range, or minus infinity (plus for `MINUS`).
     """
     # q: distance of c from the end of the range (NORMAL: from the mean, negative); log E falls in q
-    logarithmic = e.kind in (BETA, BETTING)
+    logarithmic = e.kind in (BETA, BETTING, COINS)
     if e.kind == NORMAL:
         best = -sign * np.inf
     else:
@@ -292,7 +325,7 @@ def on_grid(
 
     A search ends a little short of the target, where depends on where it began. The grid point
     depends on the statistics alone, so that a study read back from its log is the same to the bit.
-    Only `BETA` and `BETTING` are put on a grid: the radius of `NORMAL` depends on t alone.
+    Coins and bets are put on a grid; the radius of `NORMAL` depends on t alone.
     """
     base = e.levels[0] if sign > 0.0 else e.levels[e.levels.shape[0] - 1]
     q = sign * (c - base)

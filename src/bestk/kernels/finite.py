@@ -197,7 +197,7 @@ def _enough(spec: Spec, x: float, y: float) -> bool:
     """Whether evidence x and y is enough together."""
     together = spec.level_upper * x + spec.level_lower * y
     if x > 0.0 and y > 0.0:
-        together += exp(spec.log_both) * x * y
+        together += exp(spec.log_exact if spec.epsilon == 0.0 else spec.log_both) * x * y
     return together * (1.0 - SAFETY) >= 1.0
 
 

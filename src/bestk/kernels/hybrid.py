@@ -5,6 +5,9 @@ The answer is certified when for every c
 
     nu w1/K X(c) + nu w2/(N-K) Y(c) + nu w3/(K (N-K)) X(c) Y(c) >= 1
 
+Without a slack the product counts for more than w3/(K (N-K)) says (`log_exact`; Theorem 7 there).
+Few normal arms are certified pair by pair, which `pairs.py` does.
+
 Proof (docs/e-lucb.md, Theorem 1, is longer). L- and L+ are the supermartingales that dominate
 E- and E+. Let A be the mean of L_a^- over the true K best arms, B that of L_b^+ over the rest, and
 Z = w1 A + w2 B + w3 A B. A sample changes one arm, hence A or B alone: Z is a nonnegative
@@ -24,7 +27,7 @@ from __future__ import annotations
 
 from math import exp, inf, log
 
-from bestk.kernels import evidence, finite
+from bestk.kernels import evidence, finite, pairs
 from bestk.kernels.evidence import MINUS, PLUS
 from bestk.kernels.types import (
     ASKS,
@@ -66,12 +69,14 @@ def combined(spec: Spec, x: float, y: float) -> float:
     top = max(a, b)
     if top > 1.0:  # enough by itself; also where evidence is infinite
         return top
-    both = x + y + spec.log_both
+    both = x + y + (spec.log_exact if spec.epsilon == 0.0 else spec.log_both)
     top = max(top, both)
     return top + log(exp(a - top) + exp(b - top) + exp(both - top)) - SAFETY
 
 
 def _point(state: State, spec: Spec, i: int, j: int, c: float) -> float:
+    if spec.pairs:
+        return pairs.at(state, spec, i, j, c)[0]
     return combined(spec, _log_e(state, MINUS, j, c + spec.epsilon), _log_e(state, PLUS, i, c))
 
 
@@ -164,6 +169,22 @@ def _march(state: State, spec: Spec, h: int, l: int, low: float, high: float) ->
 
 
 @outlined
+def _every_pair(state: State, spec: Spec, h: int, l: int) -> bool:  # noqa: E741
+    """Whether each pair has evidence of its own; (h, l), which has the worst bounds, first."""
+    fails, c = pairs.failure(state, spec, h, l)
+    if fails:
+        return _refute(state, h, l, c)
+    for i in range(spec.n_arms):
+        if state.high[i]:
+            for j in range(spec.n_arms):
+                if not state.high[j]:
+                    fails, c = pairs.failure(state, spec, i, j)
+                    if fails:
+                        return _refute(state, i, j, c)
+    return True
+
+
+@outlined
 def holds(state: State, spec: Spec, h: int, l: int, lower: float, upper: float) -> bool:  # noqa: E741
     """Whether all pairs of High and Low are certified; h and l have the given, worst bounds."""
     if state.evidence.kind == FINITE:
@@ -171,6 +192,8 @@ def holds(state: State, spec: Spec, h: int, l: int, lower: float, upper: float) 
     low, high = lower, upper - spec.epsilon
     if is_refuted(state, spec, low, high):
         return False
+    if spec.pairs:
+        return _every_pair(state, spec, h, l)
     c, value = dip(state, spec, h, l, low, high)
     if value < 0.0:
         return _refute(state, h, l, c)

@@ -27,11 +27,11 @@ NO_ORACLE, PARTITION, FOREST, DAG, ROADS, EXPLICIT = range(6)
 # source of simulated rewards, `rng.py`
 GAUSSIAN, BERNOULLI, TABLE = range(3)
 # evidence: which family of formulas, `evidence.py`
-NORMAL, BETA, BETTING, BERNSTEIN, FINITE = range(5)
+NORMAL, BETA, BETTING, BERNSTEIN, COINS, FINITE = range(6)
 
 # Fields of Spec, Evidence and World that are constants in compiled code: the branches that a policy
 # never takes are not compiled. No other field has such a name.
-AXES = ("family", "radius", "structure", "hybrid", "kind")
+AXES = ("family", "radius", "structure", "hybrid", "pairs", "kind")
 
 
 def outlined(function: F) -> F:
@@ -115,12 +115,18 @@ class Spec(NamedTuple):
     source: int = 0
     target: int = 0
     ceiling: float = np.inf
-    # evidence: logs of both levels, and of what both sides' product counts for (-inf:
-    # split stop alone); every arm gets at least 1/share of an even share of the samples (0: none)
+    # evidence: logs of both levels, and of what both sides' product counts for (-inf: split stop
+    # alone), with a slack and without one; every arm gets at least 1/share of an even share of the
+    # samples (0: none)
     log_lower: float = 0.0
     log_upper: float = 0.0
     log_both: float = -np.inf
+    log_exact: float = -np.inf
     hybrid: bool = False  # whether both sides' product counts
+    # whether a mixture for both arms of a pair counts, for how much, and their ratio in half of it
+    pairs: bool = False
+    log_pair: float = -np.inf
+    ratio: float = 1.0
     share: int = 0
     n_items: int = 0  # that every arm has to score, without replacement; 0: samples never end
 
@@ -131,9 +137,9 @@ class Evidence(NamedTuple):
     kind: int
     sigma: float  # NORMAL
     levels: FloatArray  # ascending; first and last are the ends of the range
-    points: FloatArray  # mixed over: n0 (NORMAL), theta (BETTING), b (BERNSTEIN)
+    points: FloatArray  # mixed over: n0 (NORMAL), theta (BETTING, COINS), b (BERNSTEIN)
     log_weights: FloatArray
-    log_rest: FloatArray  # log(1 - point) for BETTING and BERNSTEIN; for NORMAL the shape
+    log_rest: FloatArray  # log(1 - point) of bets and of BERNSTEIN; for NORMAL the shape
 
 
 NO_EVIDENCE = Evidence(NORMAL, 1.0, np.zeros(2), np.ones(1), np.zeros(1), np.zeros(1))

@@ -83,7 +83,7 @@ _ENTRIES = (
         "e-lucb",
         "e-LUCB",
         "this library; pair and random rule after Jiang, Li and Qiao (2017)",
-        "docs/e-lucb.md, Theorem 1 (independent=false: Theorem 2)",
+        "docs/e-lucb.md, Theorems 1, 7 and 8 (independent=false: Theorem 2)",
         "lil-rand-lucb with evidence for bounds; stops on the evidence of both sides together",
         t.PAIR,
         radius=t.EVIDENCE,

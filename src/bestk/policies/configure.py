@@ -24,7 +24,7 @@ from bestk.policies.catalogue import (
     Policy,
 )
 from bestk.policies.parameters import read_params, read_weights
-from bestk.rewards import Rewards
+from bestk.rewards import Gaussian, Rewards, SubGaussian
 
 ERROR = "the wanted error must lie in (0, 1)"
 SLACK = "the slack must be 0 or a positive number"
@@ -107,6 +107,27 @@ def _balanced(n_arms: int, k: int) -> bool:
     return k == 0 or BALANCE * min(k, n_arms - k) >= max(k, n_arms - k)
 
 
+def _sharper(n_arms: int, k: int, epsilon: float, rewards: Rewards) -> lv.Weights:
+    """Weights of e-lucb by N and K, the slack and the family of rewards: all fixed before data."""
+    pairs = lv.pair_weights(n_arms, k) if isinstance(rewards, Gaussian | SubGaussian) else None
+    if pairs is not None:
+        return pairs
+    return lv.exact_weights(n_arms, k) if epsilon == 0.0 else lv.hybrid_weights(n_arms, k, True)
+
+
+def _log(value: float) -> float:
+    return math.log(value) if value > 0.0 else -math.inf
+
+
+def _seed(seed: int) -> int:
+    found = integer(seed, "seed")
+    if not 0 <= found < 1 << 63:
+        raise InputError(
+            f"seed {shown(found)} was refused: it must be an integer from 0 to 2^63 - 1"
+        )
+    return found
+
+
 def _check_open(
     name: str, decision: DecisionClass, evidence: bool, values: Mapping[str, Any], max_arms: int
 ) -> None:
@@ -151,12 +172,23 @@ def _check_items(
 
 
 def _theorem(
-    policy: Policy, evidence: bool, family: int, hybrid: bool, max_arms: int | None
+    policy: Policy,
+    evidence: bool,
+    family: int,
+    levels: lv.HybridLevels,
+    max_arms: int | None,
+    items: int | None,
 ) -> str:
+    if items is not None:
+        return "docs/evaluation.md, Theorem 1"
     if not evidence:
         return policy.theorem
     number = 3 if family == t.EXCHANGE else 1
-    if not hybrid:
+    if levels.pair > 0.0:
+        number = 8
+    elif levels.exact > levels.both:
+        number = 7
+    if levels.both == 0.0:
         number = 4 if family in (t.CPE, t.CLUCB) else 2
     if max_arms is not None:
         number = 5
@@ -177,6 +209,7 @@ def configure(
     generalised: bool = False,
     max_arms: int | None = None,
     items: int | None = None,
+    edition: int = lv.EDITION,
 ) -> Configured:
     """Check every setting and resolve it to kernel numbers; refuse what no theorem covers.
 
@@ -184,7 +217,8 @@ def configure(
     promise more, that the answer's *total* is within epsilon of the best total. `generalised` runs
     Algorithm 3 on the K largest too, where Algorithm 2 makes the same decisions faster. With
     `max_arms` there may be other arms at another time, never more than that in all. With `items`
-    arms score so many items, each once, and the means over these items are compared.
+    arms score so many items, each once, and the means over these items are compared. `edition` 1
+    has the rules of version 0.1.
     """
     policy = find(name)
     _check(policy, decision, delta, epsilon)
@@ -193,11 +227,7 @@ def configure(
             "maximising was refused: a path through a graph with cycles can only be minimised,"
             " with costs that are not negative"
         )
-    seed = integer(seed, "seed")
-    if not 0 <= seed < 1 << 63:
-        raise InputError(
-            f"seed {shown(seed)} was refused: it must be an integer from 0 to 2^63 - 1"
-        )
+    seed = _seed(seed)
     n_arms, k = decision.n_arms, decision.k if isinstance(decision, TopK) else 0
     variant, values = read_params(policy, variant, params or {})
     evidence = policy.radius == t.EVIDENCE or values.get("bound") == EVIDENCE_BOUND
@@ -206,7 +236,8 @@ def configure(
     if items is not None:
         _check_items(policy, decision, items, values, max_arms is not None)
     eps = values.get("eps", 0.0)
-    scale, lam, high, low, both = 1.0, 0.0, 1.0, 1.0, 0.0
+    scale, lam, high, low = 1.0, 0.0, 1.0, 1.0
+    hybrid = lv.NO_HYBRID
     if max_arms is not None:
         _check_open(name, decision, evidence, values, max_arms)
         high = low = lv.open_level(delta, max_arms)
@@ -223,9 +254,13 @@ def configure(
                     " which needs a matroid"
                 )
         else:
-            weights = read_weights(values["weights"], n_arms, k, values["independent"])
-            high, low, both = lv.hybrid_levels(delta, n_arms, k, weights)
-            values["weights"] = weights
+            rule = lv.hybrid_weights(n_arms, k, values["independent"])
+            if edition > 1 and family == t.PAIR and values["independent"]:
+                rule = _sharper(n_arms, k, epsilon, rewards)
+            weights = read_weights(values["weights"], rule, values["independent"])
+            hybrid = lv.hybrid_levels(delta, n_arms, k, weights)
+            high, low = hybrid.lower, hybrid.upper
+            values["weights"] = list(weights)
         lv.check_level(min(high, low))
     elif evidence:
         high, low = lv.split_levels(values.get("levels", policy.levels), delta, n_arms, k)
@@ -245,13 +280,7 @@ def configure(
         variant=variant,
         params=values,
         guarantee=delta if proved else None,
-        theorem=(
-            None
-            if not proved
-            else "docs/evaluation.md, Theorem 1"
-            if items is not None
-            else _theorem(policy, evidence, family, both > 0.0, max_arms)
-        ),
+        theorem=_theorem(policy, evidence, family, hybrid, max_arms, items) if proved else None,
         spec=t.Spec(
             n_arms=n_arms,
             k=k,
@@ -275,8 +304,12 @@ def configure(
             ceiling=float(decision.ceiling),
             log_lower=math.log(high),
             log_upper=math.log(low),
-            log_both=math.log(both) if both > 0.0 else -math.inf,
-            hybrid=both > 0.0,
+            log_both=_log(hybrid.both),
+            log_exact=_log(hybrid.exact),
+            hybrid=hybrid.both > 0.0,
+            pairs=hybrid.pair > 0.0,
+            log_pair=_log(hybrid.pair),
+            ratio=hybrid.ratio,
             share=SHARE if policy.radius == t.EVIDENCE else 0,
             n_items=items or 0,
         ),
@@ -284,7 +317,7 @@ def configure(
         evidence=(
             item_evidence(rewards, maximize)
             if items is not None
-            else policy_evidence(rewards, maximize, _balanced(max_arms or n_arms, k))
+            else policy_evidence(rewards, maximize, _balanced(max_arms or n_arms, k), edition > 1)
             if evidence
             else t.NO_EVIDENCE
         ),

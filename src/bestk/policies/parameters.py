@@ -81,10 +81,10 @@ def _number(given: Any) -> float:
     return float(given) if isinstance(given, str) else real(given, "parameter")
 
 
-def read_weights(given: list[float] | None, n_arms: int, k: int, independent: bool) -> list[float]:
-    """w1, w2, w3 of the hybrid stop: the user's, or the rule in N and K."""
+def read_weights(given: list[float] | None, rule: lv.Weights, independent: bool) -> lv.Weights:
+    """w1, w2, w3 of the hybrid stop: the user's, or those of a rule in N and K."""
     if given is None:
-        return lv.hybrid_weights(n_arms, k, independent)
+        return rule
     w1, w2, w3 = given
     if not (w1 > 0.0 and w2 > 0.0 and w3 >= 0.0 and abs(math.fsum(given) - 1.0) <= 1e-9):
         raise InputError(
@@ -97,4 +97,4 @@ def read_weights(given: list[float] | None, n_arms: int, k: int, independent: bo
             " of both sides' evidence needs arms that do not depend on each other"
         )
     total = math.fsum(given)
-    return [w1 / total, w2 / total, w3 / total]
+    return lv.Weights(w1 / total, w2 / total, w3 / total)

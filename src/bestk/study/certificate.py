@@ -82,10 +82,12 @@ def _certificate(
         step.next_round(state)  # the rule was checked one round later
         round_ = int(state.clock[types.ROUND])
     lower, upper = intervals(fold.machine)
-    if spec.radius in (types.LIL, types.EVIDENCE):
-        product = math.exp(spec.log_both) if spec.log_both > -math.inf else 0.0
-        levels = {"lower": spec.level_lower, "upper": spec.level_upper, "product": product}
     is_old = specification.order == "told"
+    if spec.radius in (types.LIL, types.EVIDENCE):
+        product = math.exp(spec.log_both if spec.epsilon > 0.0 else spec.log_exact)
+        levels = {"lower": spec.level_lower, "upper": spec.level_upper, "product": product}
+        if not is_old:
+            levels["pair"] = math.exp(spec.log_pair)
     made = {
         "format": 1 if is_old else FORMAT if specification.items is None else OF_ITEMS_FORMAT,
         "bestk": version("bestk"),

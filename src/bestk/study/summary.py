@@ -12,6 +12,7 @@ from bestk.kernels import finite
 from bestk.kernels.types import (
     BETA,
     BETTING,
+    COINS,
     EVIDENCE,
     FINITE,
     NORMAL,
@@ -166,8 +167,10 @@ def _forecast(fold: Fold, problem: Problem, low: FloatArray, high: FloatArray) -
         if spec.radius == EVIDENCE:
             # log E grows like T d^2 / (2 variance), less about log(T)/2 for the mixture
             target = -np.where(state.high, spec.log_lower, spec.log_upper)
-            if math.isfinite(spec.log_both):  # both sides together may do with less
-                target *= min(1.0, spec.log_both / (spec.log_lower + spec.log_upper))
+            both = spec.log_both if spec.epsilon > 0.0 else spec.log_exact
+            both = max(both, spec.log_pair)
+            if math.isfinite(both):  # both sides together may do with less
+                target *= min(1.0, both / (spec.log_lower + spec.log_upper))
             target += 1.0 + 0.5 * np.log1p(state.counts)
             wanted = 2.0 * _variances(state) * target / distance**2
         else:  # radii shrink like 1/sqrt(T)
@@ -189,7 +192,7 @@ def _variances(state: State) -> FloatArray:
         fits = state.items.fits
         around = fits[finite.TOTAL_YY] - fits[finite.TOTAL_Y] ** 2 / np.maximum(t, 1)
         squares = around * (most - least) ** 2
-    elif e.kind == BETA:
+    elif e.kind in (BETA, COINS):
         squares = t * (means - least) * (most - means)
     elif e.kind == BETTING:
         squares = (state.levels[:, :-1] * (e.levels - means[:, None]) ** 2).sum(axis=1)

@@ -75,7 +75,9 @@ REWARDS: dict[str, set[str]] = {
     "ratings": {"levels"},
     "bounded": {"low", "high"},
 }
+EDITIONS = (1, 2)  # of the rules; a problem of the first does not say so
 FAITHFUL_EPS = 0.01
+PAIR_ARMS = 10  # as many at most are certified pair by pair
 BALANCE = 4  # a side has many arms if it has at least a quarter of the other's
 
 
@@ -95,7 +97,10 @@ class Claim:
     lower: float = math.nan  # level of lower bounds
     upper: float = math.nan  # level of upper bounds
     product: float = 0.0  # what the product of both sides' evidence counts for; 0: split stop
+    pair: float = 0.0  # what one mixture for both arms of a pair counts for; 0: none
+    ratio: float = 1.0  # of the two arms in half of it
     balanced: bool = False  # which mixture of normal evidence
+    edition: int = 1  # of the rules: 1 is version 0.1
     items: int = 0  # of an evaluation: how many
 
     @property
@@ -103,7 +108,9 @@ class Claim:
         """As the certificate has them; None where bounds depend on time."""
         if self.bounds in (ROUNDS, SAMPLES):
             return None
-        return {"lower": self.lower, "upper": self.upper, "product": self.product}
+        return {
+            "lower": self.lower, "upper": self.upper, "product": self.product, "pair": self.pair,
+        }  # fmt: skip
 
 
 def _require(condition: bool, what: str) -> None:
@@ -190,16 +197,16 @@ def _lil_levels(how: str, nu: float, n: int, k: int, eps: float) -> tuple[float,
     return levels
 
 
-def _theorem(rule: str, product: float, is_open: bool) -> str:
+def _theorem(rule: str, levels: _Levels, is_open: bool) -> str:
     """Of the policies with evidence."""
     if is_open:
         number = 5
     elif rule == LEAD:
         number = 4
-    elif product == 0.0:
+    elif levels.product == 0.0:
         number = 2
     else:
-        number = 3 if rule == EXCHANGE else 1
+        number = 3 if rule == EXCHANGE else levels.theorem
     return f"docs/e-lucb.md, Theorem {number}"
 
 
@@ -212,6 +219,9 @@ class _Levels(NamedTuple):
     lower: float = math.nan
     upper: float = math.nan
     product: float = 0.0
+    pair: float = 0.0
+    ratio: float = 1.0
+    theorem: int = 1  # of docs/e-lucb.md, where the K best are compared pair by pair
 
 
 def _hybrid_levels(rule: str, nu: float, n: int, k: int, params: Mapping[str, Any]) -> _Levels:
@@ -221,6 +231,41 @@ def _hybrid_levels(rule: str, nu: float, n: int, k: int, params: Mapping[str, An
         return _Levels(nu / n, nu / n)
     w1, w2, w3 = _weights(params, n, k)
     return _Levels(nu * w2 / (n - k), nu * w1 / k, nu * w3 / (k * (n - k)))
+
+
+def _pair_levels(nu: float, n: int, k: int) -> _Levels:
+    """Theorem 8 of docs/e-lucb.md: at most ten arms, normal rewards."""
+    w3, w4 = (0.1, 0.8) if n == 2 else (0.2, 0.5)
+    to_low = math.sqrt(n - k) / (math.sqrt(n - k) + math.sqrt(k))
+    w1, w2 = (1.0 - w3 - w4) * to_low, (1.0 - w3 - w4) * (1.0 - to_low)
+    of_pairs = nu / (k * (n - k))
+    return _Levels(
+        nu * w2 / (n - k), nu * w1 / k, w3 * of_pairs, w4 * of_pairs, math.sqrt((n - k) / k), 8
+    )
+
+
+def _exact_levels(nu: float, n: int, k: int) -> _Levels:
+    """Theorem 7 of docs/e-lucb.md: no slack, and at least two arms on either side."""
+    of_k, of_rest = (math.fsum(1.0 / i for i in range(1, m + 1)) for m in (k, n - k))
+    union = min((n - k - 1) * of_k + k, (k - 1) * of_rest + n - k)
+    ratio = max(k, n - k) / min(k, n - k)
+    w3 = 1.0 / (1.0 + math.sqrt(n) / 12.0 * ratio**0.3)
+    to_low = math.sqrt(n - k) / (math.sqrt(n - k) + math.sqrt(k))
+    w1, w2 = (1.0 - w3) * to_low, (1.0 - w3) * (1.0 - to_low)
+    product = 0.1 * w3 / (k * (n - k)) + 0.9 * w3 / union
+    return _Levels(nu * w2 / (n - k), nu * w1 / k, nu * product, theorem=7)
+
+
+def _sharp_levels(
+    nu: float, n: int, k: int, slack: float, params: Mapping[str, Any], family: str
+) -> _Levels:
+    """Of the K best in the second edition of the rules."""
+    if "weights" not in params and params.get("independent", "true") == "true":
+        if n <= PAIR_ARMS and family in ("gaussian", "subgaussian"):
+            return _pair_levels(nu, n, k)
+        if slack == 0.0 and min(k, n - k) > 1:
+            return _exact_levels(nu, n, k)
+    return _hybrid_levels(PAIR, nu, n, k, params)
 
 
 def _open_levels(
@@ -235,7 +280,10 @@ def _open_levels(
 
 def read_claim(problem: Mapping[str, Any], max_arms: int | None, decision: Decision) -> Claim:
     """What the problem's policy claims when it stops, with the arms that there are."""
-    _require(problem.keys() - {"items"} == PROBLEM, "a problem with other settings than are known")
+    edition = problem.get("edition", 1)
+    known = PROBLEM | ({"edition", "items"} & problem.keys())
+    _require(problem.keys() == known, "a problem with other settings than are known")
+    _require(type(edition) is int and edition in EDITIONS, f"edition {edition} of the rules")
     name = problem["policy"]
     _require(name in POLICIES, f"nothing is proved of the policy {name}")
     rule, bounds, how, theorem, _ = POLICIES[name]
@@ -256,7 +304,10 @@ def read_claim(problem: Mapping[str, Any], max_arms: int | None, decision: Decis
         if name == "e-clucb" and decision.rank:
             rule, k = EXCHANGE, decision.rank
             slack /= min(k, n - k)  # of the total, over so many exchanges
-        levels = _hybrid_levels(rule, nu, n, k, params)
+        if rule == PAIR and edition > 1:
+            levels = _sharp_levels(nu, n, k, slack, params, problem["rewards"]["family"])
+        else:
+            levels = _hybrid_levels(rule, nu, n, k, params)
     elif bounds == EVIDENCE:
         levels = _Levels(nu / n, nu / n)
         if how == SPLIT:
@@ -265,7 +316,7 @@ def read_claim(problem: Mapping[str, Any], max_arms: int | None, decision: Decis
         eps = float(params.get("eps", FAITHFUL_EPS))
         levels = _Levels(*_lil_levels(how, nu, n, k, eps))
     if bounds == EVIDENCE:
-        theorem = _theorem(rule, levels.product, max_arms is not None)
+        theorem = _theorem(rule, levels, max_arms is not None)
     items = problem.get("items", 0)
     if "items" in problem:
         covered = name == "e-lucb" and levels.product > 0.0 and max_arms is None
@@ -285,5 +336,10 @@ def read_claim(problem: Mapping[str, Any], max_arms: int | None, decision: Decis
         eps=eps,
         items=items,
         balanced=k == 0 or BALANCE * min(k, most - k) >= max(k, most - k),
-        **levels._asdict(),
+        edition=edition,
+        lower=levels.lower,
+        upper=levels.upper,
+        product=levels.product,
+        pair=levels.pair,
+        ratio=levels.ratio,
     )

@@ -20,8 +20,14 @@ HALF_NORMAL, RAYLEIGH = "half normal", "Rayleigh"
 # n0, weight, density: docs/e-lucb.md, "Constants"
 MIXTURE = ((2.0, 0.8, HALF_NORMAL), (200.0, 0.2, HALF_NORMAL))
 BALANCED_MIXTURE = ((4.0, 0.8, RAYLEIGH), (100.0, 0.2, HALF_NORMAL))
+PAIR_MIXTURE = ((8.0, 0.8, RAYLEIGH), (200.0, 0.2, RAYLEIGH))  # of both arms of a pair together
 FRACTIONS = 0.8 * 0.5 ** np.arange(12)
 FRACTION_WEIGHTS = 1.0 / np.arange(1, 13)
+COIN_FRACTIONS = np.array(
+    [0.98, 0.75, 0.45, 0.25, 0.14, 0.08, 0.04, 0.02, 0.01, 0.005, 0.002, 0.001,
+     2e-4, 3e-5, 4e-6, 5e-7, 6e-8]
+)  # fmt: skip
+COIN_WEIGHTS = np.array([14, 20, 20, 20, 20, 18, 15, 12, 10, 8, 6, 5, 4, 3, 2, 1, 1], np.float64)
 
 HALVINGS = 80  # of an interval: to the last digit of a double
 TABLE, LEADING = 1 << 14, 1 << 11  # see `Normal.bound`
@@ -69,9 +75,25 @@ class Normal(Evidence):
         """log of the weighted mean over n0 and its density."""
         return self._mixed(side * self.t[arms] * (self.means[arms] - c), self.t[arms])
 
-    def _mixed(self, excess: Floats, t: Floats) -> Floats:
+    def log_joint(
+        self, leaders: Ints, rivals: Ints, c: Floats, epsilon: float, ratio: float
+    ) -> Floats:
+        """log J of pairs, at one c each: the mixture of a leader's lead over c and r times that
+
+        of a rival below c + epsilon, half of it for r = ratio and half for r = 1.
+        """
+        joint = []
+        for r in (ratio, 1.0):
+            excess = self.t[leaders] * (self.means[leaders] - c)
+            excess -= r * self.t[rivals] * (self.means[rivals] - c - epsilon)
+            joint.append(self._mixed(excess, self.t[leaders] + r**2 * self.t[rivals], PAIR_MIXTURE))
+        return np.asarray(np.logaddexp(*joint) - math.log(2.0))
+
+    def _mixed(
+        self, excess: Floats, t: Floats, mixture: tuple[tuple[float, float, str], ...] | None = None
+    ) -> Floats:
         terms = []
-        for n0, weight, density in self.mixture:
+        for n0, weight, density in mixture or self.mixture:
             z = excess / (self.sigma * np.sqrt(t + n0))
             if density == HALF_NORMAL:
                 value = 0.5 * np.log(n0 / (t + n0)) + _log_half_normal(z)
@@ -152,6 +174,7 @@ class Bets(Evidence):
         self.holes = holes
         self.levels, self.counts = levels, counts.astype(np.float64)
         self.low, self.high = float(levels[0]), float(levels[-1])
+        self.fractions = FRACTIONS
         self.log_weights = np.log(FRACTION_WEIGHTS / FRACTION_WEIGHTS.sum())
 
     def log_e(self, side: int, c: float | Floats, arms: Ints) -> Floats:
@@ -163,12 +186,22 @@ class Bets(Evidence):
         c = np.clip(np.asarray(c, np.float64), self.low, self.high)[..., None]
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(self.levels == end, 0.0, (self.levels - end) / (c - end))
-            growth = np.log1p(FRACTIONS[:, None] * (ratio[..., None, :] - 1.0))
+            growth = np.log1p(self.fractions[:, None] * (ratio[..., None, :] - 1.0))
             counts = self.counts[arms][:, None, :]
             # a level that did not occur counts for nothing, infinite as its growth may be
             wealth = np.where(counts > 0.0, counts * growth, 0.0).sum(axis=-1)
-        wealth += self.holes[arms][:, None] * np.log1p(-FRACTIONS)
+        wealth += self.holes[arms][:, None] * np.log1p(-self.fractions)
         return _log_sum(self.log_weights + wealth)
+
+
+class Coins(Bets):
+    """Bets on zeros and ones, by fractions of their own."""
+
+    def __init__(self, t: Floats, s: Floats) -> None:
+        counts = np.stack([t - s, s], axis=-1)
+        super().__init__(t, s, np.array([0.0, 1.0]), counts.astype(np.int64), np.zeros(t.size))
+        self.fractions = COIN_FRACTIONS
+        self.log_weights = np.log(COIN_WEIGHTS / COIN_WEIGHTS.sum())
 
 
 def _log_sum(logs: Floats) -> Floats:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bestk.verification.claims import EXCHANGE, LEAD, PAIR, REGRET, Claim
 from bestk.verification.classes import Decision
-from bestk.verification.evidence import Evidence
+from bestk.verification.evidence import Evidence, Normal
 from bestk.verification.items import Scores
 from bestk.verification.tolerance import EXACT, LAST, last_places
 
@@ -26,6 +26,7 @@ HALVINGS = 40  # of the search for the end of a cell, at most
 SHARP = 1.0 / 16.0  # of a cell: its end need not be known better
 NARROWEST = 1e-10  # of the interval in doubt: no cell is narrower
 MOST_CELLS = 20_000
+SECTIONS, GOLDEN = 70, (math.sqrt(5.0) - 1.0) / 2.0  # of an interval: to 1e-14 of it
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,8 @@ def _all_certified(
 ) -> tuple[bool, str]:
     least = math.inf
     for leaders, rivals in groups:
-        holds, found, at = certified(claim, arms, leaders, rivals)
+        test = pairs_certified if claim.pair > 0.0 else certified
+        holds, found, at = test(claim, arms, leaders, rivals)
         least = min(least, found)
         if not holds:
             where = claim.sign * (arms.origin + at)
@@ -199,6 +201,40 @@ def certified(
             break  # just beyond c there is not enough
         c = enough
     return False, least, c
+
+
+def pairs_certified(
+    claim: Claim, arms: Present, leaders: Ints, rivals: Ints
+) -> tuple[bool, float, float]:
+    """Whether for every leader b, rival a and c, J the evidence of both in one mixture,
+
+        w1 E_a/K + w2 E_b/(N-K) + w3 E_a E_b/(K (N-K)) + w4 J_ab/(K (N-K)) >= 1/nu.
+
+    The log of the left side is convex in c, so its least value is found by golden section, for all
+    pairs at once.
+    """
+    evidence = arms.evidence
+    if not isinstance(evidence, Normal):
+        raise ValueError("one mixture for a pair where rewards are not normal")
+    first, second = (arms.arms[x.ravel()] for x in np.meshgrid(leaders, rivals))
+
+    def reached(c: Floats) -> Floats:
+        x = evidence.log_e(-1, c + claim.epsilon, second)
+        y = evidence.log_e(1, c, first)
+        joint = evidence.log_joint(first, second, c, claim.epsilon, claim.ratio)
+        sides = np.logaddexp(math.log(claim.upper) + x, math.log(claim.lower) + y)
+        both = np.logaddexp(math.log(claim.product) + x + y, math.log(claim.pair) + joint)
+        return np.logaddexp(sides, both)
+
+    low = np.full(first.size, float(arms.lower[leaders].min()))
+    high = np.full(first.size, float(arms.upper[rivals].max()) - claim.epsilon)
+    for _ in range(SECTIONS):
+        a, b = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+        falls = reached(a) > reached(b)
+        low, high = np.where(falls, a, low), np.where(falls, high, b)
+    least = np.minimum(reached(low), reached(high))
+    worst = int(np.argmin(least))
+    return bool(least[worst] >= 0.0), float(least[worst]), float(low[worst])
 
 
 def _least(arms: Present, side: int, c: float, rows: Ints) -> float:

@@ -122,6 +122,7 @@ FORMAT_2: Mapping[str, Shape] = {
     "order": TEXT,
     "lost": TEXT,
     "reissued": WHOLE,
+    "levels": Maybe({"lower": NUMBER, "upper": NUMBER, "product": NUMBER, "pair": NUMBER}),
     "arms": Each(ARM_2),
 }
 # Format 3: an evaluation, on so many items with that fingerprint.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bestk.verification.claims import EVIDENCE, LIL, ROUNDS, Claim, limits_of
 from bestk.verification.coins import coins
-from bestk.verification.evidence import Beta, Bets, Evidence, Normal
+from bestk.verification.evidence import Beta, Bets, Coins, Evidence, Normal
 from bestk.verification.history import History
 from bestk.verification.items import Scores
 
@@ -126,7 +126,8 @@ class Statistics:
             seed = history.specification["seed"]
             return Scores(self.n, self.claim.items, seed, history.arms, scores)
         if self.rewards["family"] == "bernoulli":
-            return Beta(t, self.seen_sums)
+            kind = Beta if self.claim.edition == 1 else Coins
+            return kind(t, self.seen_sums)
         holes = np.array(self.history.lost["holes"], np.float64)
         if self.history.lost_as == "skip":
             holes[:] = 0.0
