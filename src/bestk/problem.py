@@ -15,7 +15,8 @@ from bestk.decisions import DecisionClass, decision_from_dict
 from bestk.decisions.base import require_decision
 from bestk.errors import InputError
 from bestk.policies import Configured, configure, default_policy
-from bestk.policies.configure import ERROR, SLACK
+from bestk.policies.catalogue import BOUNDS, SETS, STOP
+from bestk.policies.configure import ERROR, SLACK, as_recorded
 from bestk.rewards import Gaussian, Rewards, require_rewards, rewards_from_dict
 
 if TYPE_CHECKING:
@@ -53,7 +54,9 @@ class Problem:
             raise InputError(f"params={shown(self.params)} were refused: give a dictionary")
         if self.policy is None:
             object.__setattr__(self, "policy", default_policy(self.decision))
-        self.configure(seed=0)
+        # what a study records: studies of version 0.1 say nothing of it, and stop by bounds
+        if self.configure(seed=0).params.get(STOP) == SETS:
+            object.__setattr__(self, "params", {**self.params, STOP: SETS})
 
     def _tidy(self, name: str, value: float) -> None:
         """Keep NumPy's numbers and the like as Python's."""
@@ -89,7 +92,11 @@ class Problem:
             "epsilon": float(self.epsilon),
             "policy": self.policy,
             "variant": self.variant,
-            "params": plain(self.params),
+            "params": {
+                name: each
+                for name, each in plain(self.params).items()
+                if (name, each) != (STOP, BOUNDS)
+            },
             "maximize": self.maximize,
         }
 
@@ -97,14 +104,15 @@ class Problem:
     def from_dict(cls, data: Mapping[str, Any]) -> Problem:
         """Read what `to_dict` wrote."""
         try:
+            decision = decision_from_dict(data["decision"])
             return cls(
-                decision_from_dict(data["decision"]),
+                decision,
                 rewards_from_dict(data["rewards"]),
                 data["delta"],
                 data["epsilon"],
                 data["policy"],
                 data["variant"],
-                data["params"],
+                as_recorded(data["policy"], decision, data["params"]),
                 data["maximize"],
             )
         except (KeyError, TypeError) as error:

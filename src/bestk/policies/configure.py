@@ -9,6 +9,7 @@ from typing import Any
 
 from bestk.arguments import integer, real, shown
 from bestk.bounds import levels as lv
+from bestk.bounds.codes import Code, set_code
 from bestk.compiled.programs import Axes
 from bestk.confidence import policy_evidence
 from bestk.decisions import DecisionClass, TopK
@@ -16,11 +17,14 @@ from bestk.errors import InputError, UnknownName
 from bestk.kernels import step
 from bestk.kernels import types as t
 from bestk.policies.catalogue import (
+    BOUNDS,
     CATALOGUE,
     COMBINATORIAL_DEFAULT,
     DEFAULT,
     EVIDENCE_BOUND,
     RULES,
+    SETS,
+    STOP,
     Policy,
 )
 from bestk.policies.parameters import read_params, read_weights
@@ -44,6 +48,7 @@ class Configured:
     spec: t.Spec
     table: t.IntArray | None  # what a compiled oracle reads
     evidence: t.Evidence  # what evidence reads
+    code: Code | None = None  # of the sets rule
 
     @property
     def bets(self) -> bool:
@@ -57,7 +62,8 @@ class Configured:
 
     def new_state(self) -> t.State:
         """The state before the first observation."""
-        return step.new_state(self.spec, self.table, self.evidence)
+        codes = None if self.code is None else self.code.arms
+        return step.new_state(self.spec, self.table, self.evidence, codes)
 
 
 def find(name: str) -> Policy:
@@ -70,6 +76,18 @@ def find(name: str) -> Policy:
 def default_policy(decision: DecisionClass) -> str:
     """What runs when no policy is named."""
     return DEFAULT if isinstance(decision, TopK) else COMBINATORIAL_DEFAULT
+
+
+def as_recorded(name: str, decision: DecisionClass, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The parameters that a log holds, with what went without saying in version 0.1."""
+    compares_sets = name == COMBINATORIAL_DEFAULT and not _has_rank(decision)
+    if compares_sets and isinstance(params, Mapping) and STOP not in params:
+        return {**params, STOP: BOUNDS}
+    return params
+
+
+def _has_rank(decision: DecisionClass) -> bool:
+    return decision.structure is not None and decision.structure.rank is not None
 
 
 def _lil_ucb(variant: str | None, nu: float, n_arms: int, eps: float) -> tuple[float, float, float]:
@@ -135,6 +153,8 @@ def _theorem(
 ) -> str:
     if not evidence:
         return policy.theorem
+    if family == t.SETS:
+        return "docs/e-clucb.md, Theorem 7"
     number = 3 if family == t.EXCHANGE else 1
     if not hybrid:
         number = 4 if family in (t.CPE, t.CLUCB) else 2
@@ -183,6 +203,7 @@ def configure(
     shape = decision.structure if family == t.CPE else None
     eps = values.get("eps", 0.0)
     scale, lam, high, low, both = 1.0, 0.0, 1.0, 1.0, 0.0
+    code: Code | None = None
     if max_arms is not None:
         _check_open(name, decision, evidence, values, max_arms)
         high = low = lv.open_level(delta, max_arms)
@@ -193,12 +214,26 @@ def configure(
             epsilon = epsilon / min(k, n_arms - k)  # of the total, over so many exchanges
         if family == t.CPE:
             high, low = lv.split_levels(lv.UNIFORM, delta, n_arms, k)
+            if values[STOP] == SETS and not values["independent"]:
+                raise InputError(
+                    "stop=sets was refused: with independent=false the stop must be by bounds,"
+                    " because products of evidence need arms that do not depend on each other"
+                )
+            if values[STOP] is None:
+                values[STOP] = SETS if values["independent"] else BOUNDS
+            if values[STOP] == SETS:
+                family, code = t.SETS, set_code(decision, delta)
             if values["weights"] is not None:
                 raise InputError(
                     f"weights were refused: for the class {decision.kind} there is no hybrid stop,"
                     " which needs a matroid"
                 )
         else:
+            if values.get(STOP) is not None:
+                raise InputError(
+                    f"stop={values[STOP]} was refused: for the class {decision.kind} the stop"
+                    " compares arms that replace each other, which is better there"
+                )
             weights = read_weights(values["weights"], n_arms, k, values["independent"])
             high, low, both = lv.hybrid_levels(delta, n_arms, k, weights)
             values["weights"] = weights
@@ -248,7 +283,9 @@ def configure(
             log_both=math.log(both) if both > 0.0 else -math.inf,
             hybrid=both > 0.0,
             share=SHARE if policy.radius == t.EVIDENCE else 0,
+            constant=0.0 if code is None else code.constant,
         ),
+        code=code,
         table=shape.table if shape else None,
         evidence=(
             policy_evidence(rewards, maximize, _balanced(max_arms or n_arms, k))

@@ -14,6 +14,7 @@ from bestk.decisions.base import require_decision
 from bestk.decisions.labels import freeze, label, thaw
 from bestk.errors import BestkError, InputError, StorageError, UnknownName
 from bestk.policies import Configured
+from bestk.policies.catalogue import STOP
 from bestk.problem import Problem, plain
 
 FORMAT = 2  # of the specification; a newer one is refused
@@ -130,6 +131,8 @@ class Specification:
             "max_arms": self.max_arms,
             "lost": self.lost,
         }
+        if STOP not in (settings.get("params") or {}) and isinstance(own.get("params"), Mapping):
+            own["params"] = {key: each for key, each in own["params"].items() if key != STOP}
         given = dict(settings)
         given |= {"k": k, "seed": seed, "lease": lease, "max_arms": max_arms, "lost": lost}
         if decision is not None and decision is not self.problem.decision:
