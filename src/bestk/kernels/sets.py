@@ -63,7 +63,7 @@ from bestk.kernels.types import (
 
 N0 = 6.0  # of the two-sided normal mixture N(0, sigma^2/n0)
 PER_OCTAVE = 4  # tilts from one to twice itself
-FARTHEST = 240  # tilts from 2^-60/sigma to 2^60/sigma
+LOWEST, HIGHEST = -16, 80  # of the grid: from 1/(16 sigma) to 2^20/sigma, for up to 10^11 samples
 SAFETY = 1e-9  # nats an arm: more than rounding
 ROUNDING = 1e-14  # of a mean
 AGAIN = 2  # the oracle is wanted once more
@@ -215,20 +215,31 @@ def _share(state: State, spec: Spec) -> None:
 
     They add up to at least 1 over any difference D, for each of its arms has 1/|D| or more.
     """
+    inside = state.orders[REVISED]  # as scratch: the arms of M
+    n_inside = 0
     for i in range(spec.n_arms):
         state.codes[SHARE, i] = 0.0
+        state.other[i] = False
+        if state.high[i]:
+            inside[n_inside] = i
+            n_inside += 1
     for row in range(state.table.shape[0]):
-        size = state.table[row, 0]
-        state.other[:] = False
+        size, common = state.table[row, 0], 0
         for place in range(1, 1 + size):
-            state.other[state.table[row, place]] = True
-        differ = 0
-        for i in range(spec.n_arms):
-            if state.other[i] != state.high[i]:
-                differ += 1
-        for i in range(spec.n_arms):
-            if state.other[i] != state.high[i]:
-                state.codes[SHARE, i] = max(state.codes[SHARE, i], 1.0 / differ)
+            arm = state.table[row, place]
+            state.other[arm] = True
+            if state.high[arm]:
+                common += 1
+        share = 1.0 / max(1, n_inside + size - 2 * common)
+        for k in range(n_inside):
+            arm = inside[k]
+            if not state.other[arm]:
+                state.codes[SHARE, arm] = max(state.codes[SHARE, arm], share)
+        for place in range(1, 1 + size):
+            arm = state.table[row, place]
+            state.other[arm] = False
+            if not state.high[arm]:
+                state.codes[SHARE, arm] = max(state.codes[SHARE, arm], share)
 
 
 # --- the search over tilts ------------------------------------------------------------------------
@@ -252,7 +263,7 @@ def start(state: State, spec: Spec) -> bool:
         for i in range(spec.n_arms):
             state.coded[i] = state.high[i]
         _encode(state, spec)
-    state.clock[TILT_BELOW], state.clock[TILT_ABOVE] = -FARTHEST - 1, FARTHEST + 1
+    state.clock[TILT_BELOW], state.clock[TILT_ABOVE] = LOWEST - 1, HIGHEST + 1
     state.clock[CHOSEN] = -1
     state.widths[LEAD] = np.inf
     _revise(state, spec)
@@ -296,10 +307,10 @@ def weigh(state: State, spec: Spec, slack: float) -> int:
         place -= 1
     else:
         state.clock[TILT_BELOW] = place
-        if state.clock[CHOSEN] < 0:
+        if state.clock[TILT_ABOVE] > HIGHEST:
             state.clock[CHOSEN] = arm  # until one above the minimum is found
         place += 1
-    if state.clock[TILT_BELOW] < place < state.clock[TILT_ABOVE] and abs(place) <= FARTHEST:
+    if max(state.clock[TILT_BELOW], LOWEST - 1) < place < state.clock[TILT_ABOVE]:
         state.clock[TILT] = place
         _revise(state, spec)
         return AGAIN
