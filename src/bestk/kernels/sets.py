@@ -67,7 +67,7 @@ LOWEST, HIGHEST = -16, 80  # of the grid: from 1/(16 sigma) to 2^20/sigma, for u
 SAFETY = 1e-9  # nats an arm: more than rounding
 ROUNDING = 1e-14  # of a mean
 AGAIN = 2  # the oracle is wanted once more
-SHARP = 1e-3  # of the point that is tilted to; what it errs by is on the safe side
+SHARP = 1e-4  # of the point that is tilted to; what it errs by is on the safe side
 MAX_STEPS = 40
 
 

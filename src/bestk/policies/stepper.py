@@ -196,6 +196,17 @@ class Stepper:
         return float(self.state.widths[LEAD])
 
     @property
+    def slack(self) -> float:
+        """The least slack at which bounds, or the sets rule, certify the present answer."""
+        if self._python:
+            self.machine.call("means")
+            self._solve_both(False)
+            if self.spec.family == SETS:
+                self._least_slack()
+            self.machine.call("lead")
+        return float(self.machine.call("slack"))
+
+    @property
     def certifiable_epsilon(self) -> float | None:
         """The least slack at which the present answer is certified, to a thousandth of itself.
 
@@ -205,13 +216,7 @@ class Stepper:
         machine, spec = self.machine, self.spec
         if self.state.clock[SEEN] < spec.n_arms:
             return None
-        if self._python:
-            machine.call("means")
-            self._solve_both(False)
-            if spec.family == SETS:
-                self._least_slack()
-            machine.call("lead")
-        slack = float(machine.call("slack"))
+        slack = self.slack
         if not math.isfinite(slack):
             return None
         enough = max(0.0, slack)

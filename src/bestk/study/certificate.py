@@ -30,6 +30,7 @@ from bestk.kernels.types import (
     LUCB_ROUNDS,
     PAIR,
     ROUND,
+    SETS,
     UGAPE,
     BoolArray,
     FloatArray,
@@ -178,9 +179,11 @@ def _stop(fold: Fold, lower: FloatArray, upper: FloatArray, chosen: BoolArray) -
         revised = np.minimum(np.where(chosen, lower, upper), spec.ceiling)
         rival = decision.best(revised.copy())
         statistic = float(revised[rival & ~chosen].sum() - revised[chosen & ~rival].sum())
+    elif spec.family == SETS:
+        statistic = fold.stepper.slack
     else:
         statistic = float(fold.machine.call("slack"))
-    rule = "regret" if spec.family == UGAPE else "lead"
+    rule = {UGAPE: "regret", SETS: "sets"}.get(spec.family, "lead")
     if pair is not None:
         rule = "bounds" if statistic <= spec.epsilon else "evidence"
     return {
