@@ -37,6 +37,7 @@ import numpy as np
 from bestk.kernels import cpe, evidence, oracles
 from bestk.kernels.evidence import MINUS, PLUS
 from bestk.kernels.types import (
+    BETTING,
     CHOSEN,
     CODE,
     CODE_IN,
@@ -81,6 +82,19 @@ def _off(lam: float, r: float, slope: float) -> float:
     return log(lam * r) - log(-slope)
 
 
+def _variance(e: Evidence, t: float, s: float, counts: IntArray, i: int) -> float:
+    """Of the rewards of an arm, with one more at half the range: where to start a search."""
+    last = e.levels.shape[0] - 1
+    mean, width = s / t, e.levels[last] - e.levels[0]
+    squares = 0.25 * width * width
+    if e.kind == BETTING:
+        for x in range(last + 1):
+            squares += counts[i, x] * (e.levels[x] - mean) * (e.levels[x] - mean)
+    else:
+        squares += t * (mean - e.levels[0]) * (e.levels[last] - mean)
+    return squares / (t + 1.0)
+
+
 @outlined
 def tilt(
     e: Evidence, sign: float, t: float, s: float, v: float, counts: IntArray, i: int, lam: float
@@ -102,38 +116,33 @@ def tilt(
     if top <= 0.0:  # every reward is the end of the range: the same evidence everywhere
         value, _ = evidence.log_evidence(e, sign, t, s, v, counts, i, end)
         return end + sign * value / lam, value
-    # lam r = -slope at the best tangent; the left side rises in r, the right side falls
-    r = width
-    value, slope = evidence.log_evidence(e, sign, t, s, v, counts, i, end + sign * r)
-    off = _off(lam, r, slope)
-    if off > 0.0:
-        far, far_off, step = log(r), off, 0.25
-        near, near_off = far, off
-        r = min(top, 0.999 * width)
-        for _ in range(MAX_STEPS):
-            value, slope = evidence.log_evidence(e, sign, t, s, v, counts, i, end + sign * r)
-            off = _off(lam, r, slope)
-            if off <= 0.0:
-                near, near_off = log(r), off
-                break
-            far, far_off = log(r), off
-            r *= exp(-step)
-            step *= 2.0
-        for _ in range(MAX_STEPS):
-            if near_off > 0.0 or abs(off) <= SHARP:
-                break
-            q = far - far_off * (far - near) / (far_off - near_off)
-            if far_off > 10.0:
-                q = 0.5 * (far + near)
-            r = exp(q)
-            value, slope = evidence.log_evidence(e, sign, t, s, v, counts, i, end + sign * r)
-            off = _off(lam, r, slope)
-            if off > 0.0:
-                far, far_off = q, off
-                near_off *= 0.5  # Illinois: neither end may stay for ever
-            else:
-                near, near_off = q, off
-                far_off *= 0.5
+    # lam r = -slope at the best tangent; the left side rises in r, the right side falls. Near the
+    # mean evidence grows like t (distance from it)^2 / (2 variance)
+    away = lam * _variance(e, t, s, counts, i) / t
+    r = top * top / (top + away)
+    near, far = -np.inf, log(width)  # logs of distances with off <= 0 and off > 0
+    near_off, far_off = 0.0, 0.0  # 0: not looked at
+    value, slope = 0.0, 0.0
+    for _ in range(MAX_STEPS):
+        value, slope = evidence.log_evidence(e, sign, t, s, v, counts, i, end + sign * r)
+        off = _off(lam, r, slope)
+        if abs(off) <= SHARP or (off <= 0.0 and r >= width):
+            break
+        q = log(r)
+        if off > 0.0:
+            far, far_off = q, off
+            near_off *= 0.5  # Illinois: neither end may stay for ever
+        else:
+            near, near_off = q, off
+            far_off *= 0.5
+        if near == -np.inf:
+            r = exp(q - min(off, 3.0) * 0.6 - SHARP)
+        elif far_off == 0.0:
+            r = min(exp(q - max(off, -3.0) * 0.6 + SHARP), width)
+        elif far_off > 10.0:
+            r = exp(0.5 * (far + near))
+        else:
+            r = exp(far - far_off * (far - near) / (far_off - near_off))
     best = -slope / lam
     if best > width:
         rest = -lam * width - value - slope * (log(width) - log(r))

@@ -95,7 +95,7 @@ EMPIRICAL, REVISED = range(2)
 # --- rows of State.codes: of an arm inside the answer, outside, its share of the constant, and all
 # of it for the present answer
 CODE_IN, CODE_OUT, SHARE, CODE = range(4)
-TILTS = 4  # tilts whose revised means are kept at a time
+TILTS = 8  # tilts whose revised means are kept at a time
 
 
 class Spec(NamedTuple):

@@ -27,6 +27,7 @@ from bestk.kernels.types import (
     SEEN,
     SETS,
     SHARE,
+    TILT,
     BoolArray,
     FloatArray,
     State,
@@ -60,6 +61,7 @@ class Stepper:
         self.out = np.zeros(max(2, self.spec.n_arms), np.int64)
         self._python = is_python(self.spec)
         self._shares: dict[bytes, FloatArray] = {}  # of the constant of a code, by answer
+        self._tilts = [0, 0]  # where searches without and with the constant ended
 
     @property
     def state(self) -> State:
@@ -88,10 +90,12 @@ class Stepper:
         again = asks & (asks - 1) == 0  # asked twice the same at asks 1, 2, 4, 8, ...
         self._solve_both(again)
         n = self._chosen(again)
+        self._tilts[0] = int(state.clock[TILT])
         if n == 0 and self.spec.constant > 0.0:
             # enough without the constant: spread it over the differences from this answer
             self._spread()
             n = self._chosen(again)
+            self._tilts[1] = int(state.clock[TILT])
         return n
 
     def _chosen(self, again: bool) -> int:
@@ -123,6 +127,7 @@ class Stepper:
                 self._shares.clear()
             self._shares[key] = shares
         state.codes[SHARE] = self._shares[key]
+        state.clock[TILT] = self._tilts[1]
         self._revise()
         state.other[:] = self._best(REVISED, False)
 
@@ -137,6 +142,7 @@ class Stepper:
         state.high[:] = self._best(EMPIRICAL, again)
         if self.spec.constant > 0.0:
             state.codes[SHARE] = 0.0
+            state.clock[TILT] = self._tilts[0]
         self._revise()
         state.other[:] = self._best(REVISED, again)
 
