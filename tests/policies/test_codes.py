@@ -31,7 +31,7 @@ def layered(layers, width):
 def roads(dice, directed):
     nodes = range(dice.randint(3, 5))
     pairs = [(u, v) for u in nodes for v in nodes if (u != v if directed else u < v)]
-    edges = dice.sample(pairs, dice.randint(3, min(8, len(pairs))))
+    edges = dice.sample(pairs, dice.randint(3, min(12, len(pairs))))
     path = bestk.Path(edges, 0, 1, directed=directed)
     return path, feasible.paths(edges, 0, 1, directed)
 

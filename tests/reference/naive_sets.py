@@ -48,7 +48,7 @@ class Code:
         on = {self.edges[j][0] for j in answer}
         on |= {self.edges[j][1] for j in answer if self.edges[j][2]}
         tail, head, both = self.edges[i]
-        return self.leaving[i] if tail in on or (both and head in on) else 0.0
+        return self.leaving[i] * ((tail in on) + (both and head in on))
 
     def length(self, answer, other):
         """Of the answer, given that the other set is the best."""

@@ -71,6 +71,8 @@ def set_code(decision: DecisionClass, nu: float) -> Code:
     if extent.inside is not None and extent.outside is not None:
         # of every node of M' that M leaves: (1 + leave)^steps - 1 = nu
         leave = math.expm1(math.log1p(nu) / extent.steps)
+        if extent.two_way:
+            leave = two_way_leave(nu, extent.steps)
         return Code(np.stack((extent.inside, extent.outside - math.log(leave))), 0.0)
     rate, constant = best_rate(log_counts(n_arms, extent), nu, extent.least)
     return Code(np.full((2, n_arms), rate), constant)
@@ -109,3 +111,23 @@ def best_rate(counts: Mapping[int, float], nu: float, least: int | None) -> tupl
     if high + max(constant(high), 0.0) / USUAL > zero:
         return zero, 0.0
     return high, max(constant(high), 0.0)
+
+
+def two_way_leave(nu: float, steps: int) -> float:
+    """The largest weight of an end of a missing edge with which all undirected paths weigh 1 + nu.
+
+    `along` is what all ways to go on weigh from a step along the other path, `off` from outside it,
+    with so many of its nodes left: docs/e-clucb.md, "Codes".
+    """
+
+    def excess(z: float) -> float:
+        along, off = 1.0, z
+        for _ in range(steps):
+            along, off = along + z * off, max(z, 2.0 * z * along + z * z * off)
+        return along - 1.0 - nu
+
+    low, high = 0.0, 1.0
+    for _ in range(SHARP):
+        middle = low + (high - low) / 2.0
+        low, high = (low, middle) if excess(middle) > 0.0 else (middle, high)
+    return low

@@ -52,6 +52,7 @@ class Extent(NamedTuple):
     inside: FloatArray | None = None
     outside: FloatArray | None = None
     steps: int = 0
+    two_way: bool = False  # whether a path may go along another one backwards
 
 
 class DecisionClass(Protocol):

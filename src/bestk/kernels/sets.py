@@ -196,7 +196,8 @@ def _revise(state: State, spec: Spec) -> None:
 def _encode(state: State, spec: Spec) -> None:
     """What every arm pays for being in a difference from M.
 
-    On a path an arm outside M pays for leaving it: nothing if its tail is not on M.
+    On a path an arm outside M pays for every end where M leaves it: its tail, if that is on M, or
+    either end where edges lead both ways.
     """
     if spec.structure in (DAG, ROADS):
         on = state.parent
@@ -211,11 +212,10 @@ def _encode(state: State, spec: Spec) -> None:
     for i in range(spec.n_arms):
         code = state.codes[CODE_IN, i] if state.high[i] else state.codes[CODE_OUT, i]
         if spec.structure in (DAG, ROADS) and not state.high[i]:
-            leaves = state.parent[state.table[0, i]] != 0
+            ends = state.parent[state.table[0, i]]
             if spec.structure == ROADS and state.table[2, i] != 0:
-                leaves = leaves or state.parent[state.table[1, i]] != 0
-            if not leaves:
-                code = 0.0
+                ends += state.parent[state.table[1, i]]
+            code *= ends
         state.codes[CODE, i] = code + spec.constant * state.codes[SHARE, i] + SAFETY
 
 

@@ -49,6 +49,8 @@ def _of_path(path: Path, nu: float, answer: Bools) -> Floats:
     if path.ceiling > 0.0:
         most = int(path.best(np.ones(path.n_arms)).sum())
     leave = math.log(math.expm1(math.log1p(nu) / most))
+    if not path.directed:
+        leave = math.log(_two_way(nu, most))
     on = {path.edges[i][0] for i in np.flatnonzero(answer)}
     if not path.directed:
         on |= {path.edges[i][1] for i in np.flatnonzero(answer)}
@@ -59,10 +61,22 @@ def _of_path(path: Path, nu: float, answer: Bools) -> Floats:
             onwards = [leaving[end] - (not path.directed and end != path.source) for end in ends]
             cost[i] = math.log(max(1, *onwards, 1))
         elif on & set(ends):
-            cost[i] = -leave
+            cost[i] = -leave * len(on & set(ends))
             if path.directed:
                 cost[i] += math.log(max(leaving[tail] - 1, 1) / leaving[tail])
     return cost
+
+
+def _two_way(nu: float, most: int) -> float:
+    """The weight of an end of a missing edge in an undirected graph."""
+    low, high = 0.0, 1.0
+    for _ in range(SEARCH):
+        z = (low + high) / 2.0
+        along, off = 1.0, z  # with so many nodes of the other path left
+        for _ in range(most):
+            along, off = along + z * off, max(z, 2.0 * z * along + z * z * off)
+        low, high = (z, high) if along <= 1.0 + nu else (low, z)
+    return low
 
 
 def _choose(n: int, k: int) -> float:
