@@ -132,7 +132,6 @@ class Problem:
             self.policy, self.n, self.sets, *common, matroid=matroid, ceiling=ceiling
         )
 
-
     def _by_sets(self, common, ceiling) -> naive_sets.ESets:
         """Of the kernel's code it takes what an arm costs; what a difference costs is its own."""
         code, family = self.configured.code, common[2]
@@ -147,9 +146,7 @@ class Problem:
             cost = naive_sets.Code(float(code.arms[0, 0]), code.constant)
         spreads = self.decision.structure is None and code.constant > 0.0
         more = cost, self.rewards.sigma, spreads, 100, *common[4:]
-        return naive_sets.ESets(
-            self.n, self.sets, self.epsilon, family, *more, ceiling=ceiling
-        )
+        return naive_sets.ESets(self.n, self.sets, self.epsilon, family, *more, ceiling=ceiling)
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Codes of the sets rule: exp(-length) adds up to at most delta over all answers, for every best set.
+"""Codes of the sets rule: exp(-length) adds up to at most delta over all answers, for any best set.
 
 Error rates cannot catch a wrong code; adding up over enumerated classes does.
 """
@@ -52,7 +52,8 @@ def explicit(dice):
     return bestk.ExplicitSets([list(arms) for arms in sets], n), sorted(map(list, sets))
 
 
-def as_oracle(decision, sets, n_sets=None):
+def as_oracle(decision, sets, counted=False):
+    n_sets = len(sets) if counted else None
     return bestk.Oracle(decision.n_arms, decision.best, n_sets=n_sets), sets
 
 
@@ -74,9 +75,7 @@ KINDS = {
     "program": program,
     "oracle": lambda dice: as_oracle(*explicit(dice)),
     "oracle of equal sizes": lambda dice: as_oracle(*matching(dice, True)),
-    "oracle that was counted": lambda dice: (
-        lambda made: as_oracle(*made, n_sets=max(2, len(made[1])))
-    )(explicit(dice)),
+    "oracle that was counted": lambda dice: as_oracle(*explicit(dice), counted=True),
 }
 
 

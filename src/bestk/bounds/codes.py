@@ -1,8 +1,8 @@
 """Code lengths of the sets rule: how the error is spread over all wrong answers.
 
 A code gives every answer M, beside the best set M', a length such that exp(-length) adds up to at
-most nu over all M, for every M'. It is a sum over the arms in which they differ, so that one call of
-an oracle tests all sets at once:
+most nu over all M, for every M'. It is a sum over the arms in which they differ (D), so that one
+call of an oracle tests all sets at once:
 
     length = rate |D| + constant * (shares of the arms of D, which add up to 1 or more).
 

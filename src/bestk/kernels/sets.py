@@ -10,7 +10,8 @@ where exp(-code) adds up to at most nu over all M, for every M' (docs/e-clucb.md
 How it is checked. Codes are sums over D. So for a fixed tilt lam > 0, by weak duality, it is enough
 that no M' beats M by more than epsilon under revised means
 
-    (sup_x (lam x - log E-(x)) + code) / lam outside M,  (inf_x (lam x + log E+(x)) - code) / lam in M:
+    outside M (sup_x (lam x - log E-(x)) + code) / lam,
+    inside M  (inf_x (lam x + log E+(x)) - code) / lam:
 
 one call of the oracle. The best lead is convex in 1/lam; tilts lie on a geometric grid, and its
 minimum on the grid lies between two neighbours: below it the difference found has less evidence
@@ -153,7 +154,7 @@ def tilt(
     return end - sign * rest / lam, value
 
 
-def _tilt_arm(state: State, spec: Spec, i: int, row: int, lam: float) -> None:
+def _tilt_arm(state: State, i: int, row: int, lam: float) -> None:
     """The revised mean of arm i without its code, unless it is known."""
     stamp = 2 * state.counts[i] + (1 if state.high[i] else 0)
     if state.stamps[row, i] == stamp:
@@ -183,7 +184,7 @@ def _revise(state: State, spec: Spec) -> None:
         state.stamps[row, :] = -1
         state.stamps[row, spec.n_arms] = place
     for i in range(spec.n_arms):
-        _tilt_arm(state, spec, i, row, lam)
+        _tilt_arm(state, i, row, lam)
         revised = state.tilted[row, i]
         code = state.codes[CODE, i] / lam
         state.weights[REVISED, i] = revised - code if state.high[i] else revised + code

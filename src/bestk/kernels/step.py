@@ -344,7 +344,7 @@ def ask_means(state: State, spec: Spec, out: IntArray) -> int:
 
 
 def revise(state: State, spec: Spec) -> bool:
-    """The part of `ask` between the calls of a Python oracle: weights for Mt; True if M is wrong."""
+    """The part of `ask` between calls of a Python oracle: weights for Mt; True if M is wrong."""
     if spec.family == SETS:
         return sets.start(state, spec)
     return cpe.revise(state, spec)

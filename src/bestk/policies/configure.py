@@ -148,6 +148,25 @@ def _check_open(
         raise InputError("weights were refused: where arms come and go there is no hybrid stop")
 
 
+def _stop(values: Mapping[str, Any]) -> str:
+    """How e-clucb stops where there is no matroid."""
+    independent = bool(values["independent"])
+    if values[STOP] == SETS and not independent:
+        raise InputError(
+            "stop=sets was refused: with independent=false the stop must be by bounds, because"
+            " products of evidence need arms that do not depend on each other"
+        )
+    return values[STOP] or (SETS if independent else BOUNDS)
+
+
+def _refuse_stop(values: Mapping[str, Any], decision: DecisionClass) -> None:
+    if values.get(STOP) is not None:
+        raise InputError(
+            f"stop={values[STOP]} was refused: for the class {decision.kind} e-clucb compares arms"
+            " that replace each other, which is better there"
+        )
+
+
 def _theorem(
     policy: Policy, evidence: bool, family: int, hybrid: bool, max_arms: int | None
 ) -> str:
@@ -214,13 +233,7 @@ def configure(
             epsilon = epsilon / min(k, n_arms - k)  # of the total, over so many exchanges
         if family == t.CPE:
             high, low = lv.split_levels(lv.UNIFORM, delta, n_arms, k)
-            if values[STOP] == SETS and not values["independent"]:
-                raise InputError(
-                    "stop=sets was refused: with independent=false the stop must be by bounds,"
-                    " because products of evidence need arms that do not depend on each other"
-                )
-            if values[STOP] is None:
-                values[STOP] = SETS if values["independent"] else BOUNDS
+            values[STOP] = _stop(values)
             if values[STOP] == SETS:
                 family, code = t.SETS, set_code(decision, delta)
             if values["weights"] is not None:
@@ -229,11 +242,7 @@ def configure(
                     " which needs a matroid"
                 )
         else:
-            if values.get(STOP) is not None:
-                raise InputError(
-                    f"stop={values[STOP]} was refused: for the class {decision.kind} the stop"
-                    " compares arms that replace each other, which is better there"
-                )
+            _refuse_stop(values, decision)
             weights = read_weights(values["weights"], n_arms, k, values["independent"])
             high, low, both = lv.hybrid_levels(delta, n_arms, k, weights)
             values["weights"] = weights

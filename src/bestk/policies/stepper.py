@@ -171,7 +171,8 @@ class Stepper:
     def _weights(self, row: int) -> FloatArray:
         """A copy, the oracle's to keep or to change."""
         own = self.state.weights[row]
-        return np.minimum(own, self.spec.ceiling) if self.spec.ceiling < np.inf else own.copy()
+        cut: FloatArray = np.minimum(own, self.spec.ceiling)
+        return cut
 
     def tell(self, arm: int, reward: float) -> None:
         """Record one observation: a reward, or a cost where the problem minimises."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bestk.verification.rules import Present
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 N0 = 6.0  # of the two-sided normal mixture
@@ -185,32 +186,30 @@ def _shares(decision: Decision, answer: Bools) -> Floats:
 # --- tilts ----------------------------------------------------------------------------------------
 
 
-def tilted(evidence: Evidence, answer: Bools, rows: NDArray[np.int64], lam: float) -> tuple[Floats, Floats]:
+def tilted(evidence: Evidence, answer: Bools, rows: Ints, lam: float) -> tuple[Floats, Floats]:
     """inf (lam x + log E+)/lam inside the answer, sup (lam x - log E-)/lam outside; log E there."""
     value, at = np.empty(rows.size), np.empty(rows.size)
     for side, which in ((1, answer), (-1, ~answer)):
-        arms = rows[which]
-        if not arms.size:
-            continue
-        if isinstance(evidence, Normal):
-            t = evidence.t[arms]
-            part = np.log1p(t / N0) / 2.0
-            spread = (lam * evidence.sigma) ** 2 * (t + N0) / (2.0 * t * t)
-            value[which] = evidence.means[arms] - side * (spread + part) / lam
-            at[which] = spread - part
-            continue
-        end, width = (evidence.low if side > 0 else evidence.high), evidence.high - evidence.low
-
-        def total(q: Floats, side: int = side, arms: NDArray[np.int64] = arms, end: float = end) -> Floats:
-            x = end + side * np.exp(q)
-            return side * lam * x + evidence.log_e(side, x, arms)
-
-        # lam times the distance from the end, and log E in its logarithm, are convex
-        far = math.log(width)
-        q = _argmin(total, np.full(arms.size, far - 40.0), np.full(arms.size, far))
-        value[which] = side * total(q) / lam
-        at[which] = evidence.log_e(side, end + side * np.exp(q), arms)
+        if which.any():
+            value[which], at[which] = _of_side(evidence, side, rows[which], lam)
     return value, at
+
+
+def _of_side(evidence: Evidence, side: int, arms: Ints, lam: float) -> tuple[Floats, Floats]:
+    if isinstance(evidence, Normal):
+        t = evidence.t[arms]
+        part = np.log1p(t / N0) / 2.0
+        spread = (lam * evidence.sigma) ** 2 * (t + N0) / (2.0 * t * t)
+        return evidence.means[arms] - side * (spread + part) / lam, spread - part
+    end, far = (evidence.low if side > 0 else evidence.high), math.log(evidence.high - evidence.low)
+
+    def total(q: Floats) -> Floats:
+        x = end + side * np.exp(q)
+        return side * lam * x + evidence.log_e(side, x, arms)
+
+    # lam times the distance from the end, and log E in its logarithm, are convex
+    q = _argmin(total, np.full(arms.size, far - 40.0), np.full(arms.size, far))
+    return side * total(q) / lam, evidence.log_e(side, end + side * np.exp(q), arms)
 
 
 def least_slack(claim: Claim, decision: Decision, arms: Present, answer: Bools) -> float:
