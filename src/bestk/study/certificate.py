@@ -180,7 +180,7 @@ def _stop(fold: Fold, lower: FloatArray, upper: FloatArray, chosen: BoolArray) -
         rival = decision.best(revised.copy())
         statistic = float(revised[rival & ~chosen].sum() - revised[chosen & ~rival].sum())
     elif spec.family == SETS:
-        statistic = fold.stepper.slack
+        statistic = fold.stepper.slack if fold.machine.is_whole else 0.0
     else:
         statistic = float(fold.machine.call("slack"))
     rule = {UGAPE: "regret", SETS: "sets"}.get(spec.family, "lead")
