@@ -103,6 +103,12 @@ class ESets(Player):
         least = np.take_along_axis(values, at, 1)[:, 0]
         return side * least, np.take_along_axis(evidence, at, 1)[:, 0]
 
+    def least(self, i):
+        """The least log E- of an arm: no mean is above the ceiling."""
+        if isinstance(self.family, Normal):
+            return -log(1 + self.seen[i][0] / N0) / 2
+        return float(self.family.log_e(-1, self.seen[i], self.family.low))
+
     # --- sets ---
 
     def leads(self, answer, shares):
@@ -112,6 +118,11 @@ class ESets(Player):
         revised, over = {}, 0.0
         for i, side in sides.items():
             value, evidence = self.tilted(i, side)
+            if side < 0 and self.ceiling < inf:
+                least = self.least(i)
+                capped = self.lam * self.ceiling - least
+                lower = (value > self.lam * self.ceiling) & (capped < value)
+                value, evidence = np.where(lower, capped, value), np.where(lower, least, evidence)
             code = self.code.of_arm(i, answer) + self.code.constant * shares.get(i, 0.0)
             weight = (value - side * code) / self.lam
             cut = np.minimum(weight, self.ceiling)

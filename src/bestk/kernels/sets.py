@@ -154,7 +154,7 @@ def tilt(
     return end - sign * rest / lam, value
 
 
-def _tilt_arm(state: State, i: int, row: int, lam: float) -> None:
+def _tilt_arm(state: State, spec: Spec, i: int, row: int, lam: float) -> None:
     """The revised mean of arm i without its code, unless it is known."""
     stamp = 2 * state.counts[i] + (1 if state.high[i] else 0)
     if state.stamps[row, i] == stamp:
@@ -166,6 +166,17 @@ def _tilt_arm(state: State, i: int, row: int, lam: float) -> None:
     value, known = tilt(state.evidence, sign, t, s, state.spread[i], state.levels, i, lam)
     if state.evidence.kind == NORMAL:
         value += origin
+    if sign < 0.0 and value > spec.ceiling:
+        # no mean is above the ceiling, and no evidence below its least: where there is none at all
+        if state.evidence.kind == NORMAL:
+            least = -0.5 * log1p(t / N0)
+        else:
+            low = state.evidence.levels[0]
+            least, _ = evidence.log_evidence(
+                state.evidence, sign, t, s, state.spread[i], state.levels, i, low
+            )
+        if spec.ceiling - least / lam < value:
+            value, known = spec.ceiling - least / lam, least
     state.tilted[row, i] = value - sign * ROUNDING * abs(value)
     state.tilted[TILTS + row, i] = known
 
@@ -184,7 +195,7 @@ def _revise(state: State, spec: Spec) -> None:
         state.stamps[row, :] = -1
         state.stamps[row, spec.n_arms] = place
     for i in range(spec.n_arms):
-        _tilt_arm(state, i, row, lam)
+        _tilt_arm(state, spec, i, row, lam)
         revised = state.tilted[row, i]
         code = state.codes[CODE, i] / lam
         state.weights[REVISED, i] = revised - code if state.high[i] else revised + code

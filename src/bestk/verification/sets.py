@@ -212,6 +212,13 @@ def _of_side(evidence: Evidence, side: int, arms: Ints, lam: float) -> tuple[Flo
     return side * total(q) / lam, evidence.log_e(side, end + side * np.exp(q), arms)
 
 
+def _least(evidence: Evidence, arms: Ints) -> Floats:
+    """The least log E- there is: where nothing speaks against a mean."""
+    if isinstance(evidence, Normal):
+        return -np.log1p(evidence.t[arms] / N0) / 2.0
+    return evidence.log_e(-1, evidence.low, arms)
+
+
 def least_slack(claim: Claim, decision: Decision, arms: Present, answer: Bools) -> float:
     """The smallest lead of another set at any tilt: the slack with which the answer is certified.
 
@@ -225,6 +232,11 @@ def least_slack(claim: Claim, decision: Decision, arms: Present, answer: Bools) 
         place = (low + high) // 2
         lam = 2.0 ** (place / PER_OCTAVE) / claim.sigma
         value, at = tilted(arms.evidence, answer, arms.arms, lam)
+        if decision.ceiling == 0.0:
+            least = _least(arms.evidence, arms.arms)
+            capped = -arms.origin - least / lam
+            is_capped = ~answer & (value > np.maximum(capped, -arms.origin))
+            value, at = np.where(is_capped, capped, value), np.where(is_capped, least, at)
         revised = value + np.where(answer, -code, code) / lam
         whole, weights = arms.origin + revised, arms.weights(decision, revised)
         rival = decision.best(weights)
