@@ -233,10 +233,10 @@ def least_slack(claim: Claim, decision: Decision, arms: Present, answer: Bools) 
         lam = 2.0 ** (place / PER_OCTAVE) / claim.sigma
         value, at = tilted(arms.evidence, answer, arms.arms, lam)
         if decision.ceiling == 0.0:
-            least = _least(arms.evidence, arms.arms)
-            capped = -arms.origin - least / lam
-            is_capped = ~answer & (value > np.maximum(capped, -arms.origin))
-            value, at = np.where(is_capped, capped, value), np.where(is_capped, least, at)
+            bare = _least(arms.evidence, arms.arms)
+            capped = -arms.origin - bare / lam
+            is_capped = ~answer & (value > -arms.origin) & (capped < value)
+            value, at = np.where(is_capped, capped, value), np.where(is_capped, bare, at)
         revised = value + np.where(answer, -code, code) / lam
         whole, weights = arms.origin + revised, arms.weights(decision, revised)
         rival = decision.best(weights)
