@@ -141,7 +141,7 @@ def ratios(
 
 
 def fewer(rows: Sequence[Row]) -> list[Claim]:
-    """What e-clucb set out for: half of faithful lil-clucb; of the heuristic too, without matroids."""
+    """What e-clucb set out for: half of faithful lil-clucb, and beside the heuristic."""
     claims = []
     for name, text, variant, limit, decisions in (
         ("13-faithful", f"at most {HALF} times faithful lil-clucb", "faithful", HALF, None),
