@@ -16,7 +16,8 @@ from bestk.decisions import DecisionClass, decision_from_dict
 from bestk.decisions.base import require_decision
 from bestk.errors import InputError
 from bestk.policies import Configured, configure, default_policy
-from bestk.policies.configure import ERROR, SLACK
+from bestk.policies.catalogue import BOUNDS, SETS, STOP
+from bestk.policies.configure import ERROR, SLACK, as_recorded
 from bestk.rewards import Gaussian, Rewards, require_rewards, rewards_from_dict
 
 if TYPE_CHECKING:
@@ -65,7 +66,9 @@ class Problem:
             tidy["policy"] = default_policy(self.decision)
         for name, value in tidy.items():
             object.__setattr__(self, name, value)
-        self.configure(seed=0)
+        # what a study records: studies of version 0.1 say nothing of it, and stop by bounds
+        if self.configure(seed=0).params.get(STOP) == SETS:
+            object.__setattr__(self, "params", {**self.params, STOP: SETS})
 
     def configure(self, seed: int, max_arms: int | None = None) -> Configured:
         """The policy ready to run, its coins drawn from `seed`; `max_arms`: see `configure`."""
@@ -92,7 +95,11 @@ class Problem:
             "epsilon": float(self.epsilon),
             "policy": self.policy,
             "variant": self.variant,
-            "params": plain(self.params),
+            "params": {
+                name: each
+                for name, each in plain(self.params).items()
+                if (name, each) != (STOP, BOUNDS)
+            },
             "maximize": self.maximize,
             **({} if self.items is None else {"items": self.items}),
             **edition,
@@ -103,8 +110,9 @@ class Problem:
         """Read what `to_dict` wrote."""
         try:
             decision, rewards = decision_from_dict(data["decision"]), data["rewards"]
-            rest = ("delta", "epsilon", "policy", "variant", "params", "maximize")
+            rest = ("delta", "epsilon", "policy", "variant", "maximize")
             given = {name: data[name] for name in rest}
+            given["params"] = as_recorded(data["policy"], decision, data["params"])
             given |= {"items": data.get("items"), "edition": data.get("edition", 1)}
             return cls(decision, rewards_from_dict(rewards), **given)
         except (KeyError, TypeError) as error:

@@ -20,7 +20,7 @@ from bestk.kernels.types import BERNSTEIN, BETA, BETTING, Evidence
 from bestk.policies import Configured, configure
 from bestk.policies.stepper import Stepper
 from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings, Rewards
-from reference import naive_hybrid
+from reference import naive_hybrid, naive_sets
 from reference.naive_evidence import Bernstein, Beta, Bets, Coins, Normal, Rounded
 
 STARS = (-1.0, 0.5, 1.0)
@@ -127,10 +127,28 @@ class Problem:
             assert isinstance(self.decision, TopK)
             return naive_hybrid.make(self.policy, self.n, self.decision.k, *common)
         ceiling = self.decision.ceiling
+        if self.configured.code is not None:
+            return self._by_sets(common, ceiling)
         matroid = self.decision.kind in ("top-k", "partition", "spanning-tree")
         return naive_hybrid.make_combinatorial(
             self.policy, self.n, self.sets, *common, matroid=matroid, ceiling=ceiling
         )
+
+    def _by_sets(self, common, ceiling) -> naive_sets.ESets:
+        """Of the kernel's code it takes what an arm costs; what a difference costs is its own."""
+        code, family = self.configured.code, common[2]
+        if isinstance(self.rewards, Gaussian):
+            family = _make(naive_sets.TwoSided, self.rewards.sigma, ())
+        if self.decision.kind == "path":
+            acyclic = ceiling == np.inf
+            both = not acyclic and not self.decision.directed
+            edges = [(tail, head, both) for tail, head in self.decision.edges]
+            cost = naive_sets.Code(0, 0, edges, *code.arms)
+        else:
+            cost = naive_sets.Code(float(code.arms[0, 0]), code.constant)
+        spreads = self.decision.structure is None and code.constant > 0.0
+        more = cost, self.rewards.sigma, spreads, 100, *common[4:]
+        return naive_sets.ESets(self.n, self.sets, self.epsilon, family, *more, ceiling=ceiling)
 
 
 @dataclass

@@ -208,7 +208,7 @@ def test_an_oracle_that_turns_bad_in_both_calls_is_caught():
     calls = iter(range(10**6))
 
     def turncoat(weights):
-        weights = weights if next(calls) < 8 else -weights  # from the third M on
+        weights = weights if next(calls) < 34 else -weights  # from a later M on
         return first(weights)
 
     with pytest.raises(OracleError, match="not exact"):

@@ -19,7 +19,7 @@ from bestk.compiled.background import Compilation
 from bestk.compiled.modes import NEVER, NOW, mode
 from bestk.compiled.programs import AROUND, KINDS, LIVE, Axes, Loaded, Program
 from bestk.kernels import statistics, step
-from bestk.kernels.types import CPE, NO_ORACLE, SEEN, FloatArray, IntArray, Spec, State
+from bestk.kernels.types import CPE, NO_ORACLE, SEEN, SETS, FloatArray, IntArray, Spec, State
 
 LOADING = 0.5  # seconds of interpreted kernels after which compiled ones are loaded, if they exist
 COMPILING = 2.0  # after which a process is asked to compile them
@@ -43,7 +43,7 @@ def alone() -> Iterator[None]:
 
 def is_python(spec: Spec) -> bool:
     """Whether the oracle of a policy has to be called from Python."""
-    return spec.family == CPE and spec.structure == NO_ORACLE
+    return spec.family in (CPE, SETS) and spec.structure == NO_ORACLE
 
 
 class Kernels:

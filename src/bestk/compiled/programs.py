@@ -32,7 +32,7 @@ AROUND = "around"  # the same around a Python oracle
 SEQUENCE = "sequence"  # of confidence intervals
 
 _COMMON = (step.tell, step.rebuild, step.recommend, step.slack, bounds.intervals)
-_PIECES = (step.ask_means, cpe.means, cpe.revise, cpe.choose, cpe.lead)
+_PIECES = (step.ask_means, cpe.means, step.revise, step.choose, step.lead)
 KINDS: dict[str, tuple[Kernel, ...]] = {
     PLAY: (loop.play_many,),
     TURN: (loop.turn, loop.score, *_PIECES),
@@ -41,7 +41,7 @@ KINDS: dict[str, tuple[Kernel, ...]] = {
     SEQUENCE: (evidence.sequence,),
 }
 CODES = {
-    "family": ("pair", "clucb", "ugape", "lil-ucb", "cpe", "exchange"),
+    "family": ("pair", "clucb", "ugape", "lil-ucb", "cpe", "exchange", "sets"),
     "radius": ("lil", "rounds", "samples", "evidence"),
     "structure": ("", "partition", "forest", "dag", "roads", "explicit"),
     "hybrid": ("", "hybrid"),

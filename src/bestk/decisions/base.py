@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -34,6 +34,25 @@ class Structure(NamedTuple):
     def n_scratch(self) -> int:
         """Integers that the oracle needs to work with."""
         return 2 * self.n_nodes if self.code == ROADS else self.n_nodes
+
+
+class Extent(NamedTuple):
+    """How many sets a class has: what `bounds/codes.py` makes the sets rule's code of.
+
+    `counts` maps a number d of arms to the logarithm of how many sets differ from any one set in
+    exactly d arms, at most. `inside` and `outside` are code lengths of a path's arms, up to what
+    depends on the error (`steps`: how many edges a path has at most).
+    """
+
+    smallest: int  # set
+    largest: int
+    least: int | None = None  # in so many arms two sets differ at least; None: look at each answer
+    n_sets: float | None = None  # at most
+    counts: Mapping[int, float] | None = None
+    inside: FloatArray | None = None
+    outside: FloatArray | None = None
+    steps: int = 0
+    two_way: bool = False  # whether a path may go along another one backwards
 
 
 class DecisionClass(Protocol):
@@ -153,6 +172,19 @@ def read_weights(weights: FloatArray, n_arms: int) -> FloatArray:
     if not math.isfinite(square) and not np.isfinite(values).all():
         raise InputError(f"weights {values.tolist()} were refused: they must be finite")
     return values
+
+
+def extent_of(decision: DecisionClass) -> Extent:
+    """What a class says of its sets, or else what its oracle does: the least and the most arms."""
+    own: Extent | None = getattr(decision, "extent", None)
+    if own is not None:
+        return own
+    if decision.minimise_only:
+        return Extent(0, decision.n_arms)
+    ones = np.ones(decision.n_arms)
+    sizes = [int(decision.best(sign * ones).sum()) for sign in (-1.0, 1.0)]
+    n_sets: float | None = getattr(decision, "n_sets", None)
+    return Extent(sizes[0], sizes[1], n_sets=n_sets)
 
 
 def require_decision(decision: object) -> None:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bestk.arguments import integer
-from bestk.decisions.base import CompiledOracle, Structure, require_choice
+from bestk.decisions.base import CompiledOracle, Extent, Structure, require_choice
 from bestk.decisions.labels import items
 from bestk.errors import InputError
 from bestk.kernels.types import EXPLICIT
@@ -58,6 +58,12 @@ class ExplicitSets(CompiledOracle):
         for row, members in zip(table, sets, strict=True):
             row[: 1 + len(members)] = (len(members), *members)
         return Structure(EXPLICIT, self.n_arms, table)
+
+    @cached_property
+    def extent(self) -> Extent:
+        """As many sets as were given."""
+        sizes = [len(tuple(members)) for members in self.sets]
+        return Extent(min(sizes), max(sizes), n_sets=len(sizes))
 
     @cached_property
     def width(self) -> int:

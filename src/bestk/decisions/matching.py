@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bestk.decisions.base import PythonOracle, read_weights, require_choice
+from bestk.decisions.base import Extent, PythonOracle, read_weights, require_choice
 from bestk.decisions.labels import Edge, EdgeArms, number, read_edges, thaw_edges
 from bestk.errors import InputError
 from bestk.kernels.types import BoolArray, FloatArray, IntArray
@@ -59,6 +61,29 @@ class BipartiteMatching(EdgeArms, PythonOracle):
         return len({left for left, _ in self.edges}), len({right for _, right in self.edges})
 
     @cached_property
+    def extent(self) -> Extent:
+        """Of perfect matchings, how many differ from one in the partners of m left nodes.
+
+        Choose the m nodes, then give none its old partner: at most (n choose m) derangements, and
+        at most the product of the nodes' other edges, on either side.
+        """
+        n_left, n_right = self._sides
+        if not self.perfect:
+            return Extent(0, min(n_left, n_right))
+        left, right = (
+            _others(list(Counter(edge[side] for edge in self.edges).values())) for side in (0, 1)
+        )
+        derangements = [1, 0]
+        while len(derangements) <= n_left:
+            derangements.append((len(derangements) - 1) * (derangements[-1] + derangements[-2]))
+        counts = {}
+        for m in range(2, n_left + 1):
+            most = min(left[m], right[m], math.comb(n_left, m) * derangements[m])
+            if most > 0:
+                counts[2 * m] = math.log(most)
+        return Extent(n_left, n_left, least=4, counts=counts)
+
+    @cached_property
     def _arms(self) -> IntArray:
         """The arm that joins left node i and right node j; n_arms where there is none."""
         lefts, rights = (
@@ -92,3 +117,12 @@ class BipartiteMatching(EdgeArms, PythonOracle):
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready form."""
         return {"class": self.kind, "edges": thaw_edges(self.edges), "perfect": self.perfect}
+
+
+def _others(degrees: list[int]) -> list[int]:
+    """For m = 0, 1, ...: the sum, over all choices of m nodes, of the product of degree - 1."""
+    totals = [1] + [0] * len(degrees)
+    for degree in degrees:
+        for m in range(len(degrees), 0, -1):
+            totals[m] += (degree - 1) * totals[m - 1]
+    return totals

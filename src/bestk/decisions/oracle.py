@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from bestk.arguments import integer
+from bestk.arguments import integer, real
 from bestk.decisions.base import PythonOracle, read_weights, require_choice
 from bestk.decisions.labels import items, label
 from bestk.errors import InputError, OracleError
@@ -21,13 +21,16 @@ class Oracle(PythonOracle):
 
     `best(weights)` gives the set of largest total weight, for any real weights and the same one
     every time: an array of n_arms booleans, or the numbers of its arms. `contains(chosen)`, if
-    given, says whether an array of booleans is a feasible set.
+    given, says whether an array of booleans is a feasible set. `n_sets` is how many feasible sets
+    there are, or more: with it e-clucb needs fewer samples, and with too small a number its
+    guarantee does not hold.
     """
 
     n_arms: int
     function: Callable[[FloatArray], object]
     contains: Callable[[BoolArray], bool] | None
     names: tuple[Hashable, ...]
+    n_sets: float | None
 
     kind: ClassVar[str] = "oracle"
     width_source: ClassVar[str] = "upper bound: the number of arms (no exchange moves more)"
@@ -38,6 +41,7 @@ class Oracle(PythonOracle):
         best: Callable[[FloatArray], object],
         contains: Callable[[BoolArray], bool] | None = None,
         names: Iterable[Hashable] | None = None,
+        n_sets: float | None = None,
     ) -> None:
         n_arms = integer(n_arms, "n_arms")
         if n_arms < 1:
@@ -52,6 +56,11 @@ class Oracle(PythonOracle):
         object.__setattr__(self, "function", best)
         object.__setattr__(self, "contains", contains)
         object.__setattr__(self, "names", labels)
+        if n_sets is not None:
+            n_sets = real(n_sets, "n_sets", "give how many feasible sets there are, or more")
+            if not n_sets >= 2:
+                raise InputError(f"n_sets={n_sets:g} was refused: there must be at least 2 sets")
+        object.__setattr__(self, "n_sets", n_sets)
         require_choice(self)
 
     @property

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bestk.decisions.base import CompiledOracle, Structure, require_choice
+from bestk.decisions.base import CompiledOracle, Extent, Structure, require_choice
 from bestk.decisions.labels import Edge, EdgeArms, label, number, read_edges, thaw, thaw_edges
 from bestk.errors import InputError
 from bestk.kernels.types import DAG, ROADS
@@ -82,6 +82,32 @@ class Path(EdgeArms, CompiledOracle):
         return Structure(
             code, self.n_arms, table, len(numbers), numbers[self.source], numbers[self.target]
         )  # fmt: skip
+
+    @cached_property
+    def extent(self) -> Extent:
+        """Edges by the choices there are at their tails; a path that leaves another says so.
+
+        Inside the answer an edge costs the log of how many edges leave its tail. Where the answer
+        has left the other path, that path's edge costs what `steps` is for, less what the answer's
+        own edge costs too much there: it is one of the others. docs/e-clucb.md, "Codes".
+        """
+        shape = self.structure
+        tails, heads = shape.table[0], shape.table[1]
+        leaving = np.bincount(tails, minlength=shape.n_nodes).astype(np.float64)
+        if self.directed:
+            inside = np.log(leaving[tails])
+            outside = np.log(np.maximum(leaving[tails] - 1.0, 1.0)) - inside
+        else:
+            leaving += np.bincount(heads, minlength=shape.n_nodes)
+            # a path does not go back where it came from
+            onwards = np.log(np.maximum(leaving - 1.0, 1.0))
+            onwards[shape.source] = math.log(leaving[shape.source])
+            inside, outside = np.maximum(onwards[tails], onwards[heads]), np.zeros(self.n_arms)
+        steps = shape.n_nodes - 1
+        if shape.code == DAG:
+            steps = int(self.best(np.ones(self.n_arms)).sum())
+        two_way = not self.directed
+        return Extent(1, steps, None, None, None, inside, outside, steps, two_way)
 
     def _is_reachable(self) -> bool:
         following = _neighbours(self.edges if self.directed else _both_ways(self.edges))

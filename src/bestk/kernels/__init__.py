@@ -8,6 +8,7 @@ needs. Read `types` first, then the family you came for:
 | lucb       | Algorithm 1, lil'RandLUCB, and the LUCB family with e-lucb                       |
 | clucb      | Algorithm 2, lil'CLUCB, and CLUCB, for the K largest means                       |
 | cpe        | Algorithm 3, the same over any decision class                                    |
+| sets       | e-clucb: evidence of whole sets, for any class                                   |
 | matroid    | e-clucb: exchanges in a matroid                                                  |
 | ugape      | UGapE                                                                            |
 | lil_ucb    | lil'UCB                                                                          |

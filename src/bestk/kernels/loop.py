@@ -7,6 +7,7 @@ from bestk.kernels.types import (
     CPE,
     EXCHANGE,
     FINITE,
+    SETS,
     TOTAL,
     BoolArray,
     FloatArray,
@@ -66,7 +67,7 @@ def score(
 ) -> bool:
     """Whether the current answer is valid: all arms acceptable, or a total of at least `least`."""
     n = step.recommend(state, spec, out)
-    if spec.family in (CPE, EXCHANGE):
+    if spec.family in (CPE, EXCHANGE, SETS):
         total = 0.0
         for j in range(n):
             total += values[out[j]]

@@ -14,6 +14,7 @@ from bestk.kernels import (
     lucb,
     matroid,
     rng,
+    sets,
     ugape,
 )
 from bestk.kernels.types import (
@@ -45,7 +46,9 @@ from bestk.kernels.types import (
     ROUND,
     RUN,
     SEEN,
+    SETS,
     SLOTS,
+    TILTS,
     TOTAL,
     UGAPE,
     WIDTH,
@@ -53,6 +56,7 @@ from bestk.kernels.types import (
     WITNESS_IN,
     WITNESS_OUT,
     Evidence,
+    FloatArray,
     IntArray,
     Items,
     Spec,
@@ -61,11 +65,17 @@ from bestk.kernels.types import (
 )
 
 
-def new_state(spec: Spec, table: IntArray | None = None, evidence: Evidence = NO_EVIDENCE) -> State:
+def new_state(
+    spec: Spec,
+    table: IntArray | None = None,
+    evidence: Evidence = NO_EVIDENCE,
+    codes: FloatArray | None = None,
+) -> State:
     """Allocate the state of a policy before its first observation; `table` is its oracle's."""
     n, slots = spec.n_arms, SLOTS[spec.family]
     leaves = 1 << max(1, (n - 1).bit_length())
-    arms = n if spec.family in (CPE, EXCHANGE) else 1
+    arms = n if spec.family in (CPE, EXCHANGE, SETS) else 1
+    whole = n if spec.family == SETS else 1
     inverted = spec.radius == EVIDENCE and evidence.kind != NORMAL
     scratch = 2 * spec.n_nodes if spec.structure == ROADS else spec.n_nodes
     timed = (slots, leaves) if bounds.grows(spec) else (1, 1)
@@ -92,6 +102,10 @@ def new_state(spec: Spec, table: IntArray | None = None, evidence: Evidence = NO
         levels=np.zeros((n, evidence.levels.size + 1) if inverted else (1, 1), np.int64),
         spread=np.zeros(n if spec.radius == EVIDENCE else 1),
         ends=np.full((2, n) if inverted else (2, 1), np.nan),
+        codes=np.zeros((4, whole)) if codes is None else np.vstack((codes, np.zeros((2, whole)))),
+        coded=np.zeros(whole, np.bool_),
+        tilted=np.zeros((2 * TILTS, whole)),
+        stamps=np.zeros((TILTS, whole + 1), np.int64),
         items=_new_items(n, spec.n_items, finite.CELLS if evidence.kind == FINITE else 0),
     )
 
@@ -119,7 +133,7 @@ def reset(state: State, spec: Spec, run: int) -> None:
     state.means[:] = 0.0
     state.high[:] = False
     state.keys[:] = -np.inf
-    if spec.family in (CLUCB, UGAPE, CPE, EXCHANGE):
+    if spec.family in (CLUCB, UGAPE, CPE, EXCHANGE, SETS):
         state.other[:] = False
     if bounds.grows(spec):
         state.slopes[:] = 0.0
@@ -129,11 +143,13 @@ def reset(state: State, spec: Spec, run: int) -> None:
         state.ends[:] = np.nan
         if state.evidence.kind == FINITE:
             finite.reset(state)
-    if spec.family in (CPE, EXCHANGE):
+    if spec.family in (CPE, EXCHANGE, SETS):
         state.widths[LEAD] = np.inf
     state.clock[:] = 0
     state.clock[RUN] = run
     state.clock[WITNESS_IN] = state.clock[WITNESS_OUT] = -1
+    if spec.family == SETS:
+        sets.forget(state)
 
 
 @outlined
@@ -154,6 +170,8 @@ def _build(state: State, spec: Spec) -> None:
         cpe.build(state, spec)
     elif spec.family == EXCHANGE:
         matroid.build(state, spec)
+    elif spec.family == SETS:
+        sets.build(state, spec)
     else:
         lil_ucb.build(state, spec)
 
@@ -198,6 +216,8 @@ def ask(state: State, spec: Spec, out: IntArray) -> int:
         return cpe.ask(state, spec, out)
     if spec.family == EXCHANGE:
         return matroid.ask(state, spec, out)
+    if spec.family == SETS:
+        return sets.ask(state, spec, out)
     return lil_ucb.ask(state, spec, out)
 
 
@@ -262,7 +282,7 @@ def tell(state: State, spec: Spec, arm: int, reward: float) -> None:
         cpe.tell(state, spec, arm)
     elif spec.family == EXCHANGE:
         matroid.tell(state, spec, arm)
-    else:
+    elif spec.family != SETS:  # which looks at the statistics when it is asked
         lil_ucb.tell(state, spec, arm)
 
 
@@ -271,7 +291,7 @@ def rebuild(state: State, spec: Spec) -> None:
     """Clocks and trees from the arms' statistics alone, whatever they were before."""
     state.high[:] = False
     state.keys[:] = -np.inf
-    if spec.family in (CLUCB, UGAPE, CPE, EXCHANGE):
+    if spec.family in (CLUCB, UGAPE, CPE, EXCHANGE, SETS):
         state.other[:] = False
     state.clock[TOTAL] = state.clock[SEEN] = state.clock[MOST] = 0
     state.clock[FLOOR] = state.clock[NEXT] = 0
@@ -332,6 +352,8 @@ def slack(state: State, spec: Spec) -> float:
         return ugape.settle(state, spec)
     if spec.family == EXCHANGE:
         matroid.critical(state, spec)
+    elif spec.family == SETS:
+        sets.compare(state, spec)
     elif spec.structure != NO_ORACLE:
         cpe.compare(state, spec)
     return state.widths[LEAD]
@@ -342,6 +364,8 @@ def is_certified(state: State, spec: Spec) -> bool:
     """Whether the answer is certified at spec.epsilon, checked on the spot; for e-lucb, e-clucb."""
     if spec.family == EXCHANGE:
         return matroid.is_certified(state, spec)
+    if spec.family == SETS:
+        return slack(state, spec) <= spec.epsilon
     return lucb.is_certified(state, spec)
 
 
@@ -351,3 +375,26 @@ def ask_means(state: State, spec: Spec, out: IntArray) -> int:
         return 1
     cpe.means(state, spec)
     return 0
+
+
+def revise(state: State, spec: Spec) -> bool:
+    """The part of `ask` between calls of a Python oracle: weights for Mt; True if M is wrong."""
+    if spec.family == SETS:
+        return sets.start(state, spec)
+    return cpe.revise(state, spec)
+
+
+def choose(state: State, spec: Spec, out: IntArray) -> int:
+    """The part of `ask` after Mt: how many arms are in `out`, -1 if Mt is wrong.
+
+    `sets.AGAIN` if the sets rule wants Mt once more, for other weights.
+    """
+    if spec.family == SETS:
+        return sets.advance(state, spec, out)
+    return cpe.choose(state, spec, out)
+
+
+def lead(state: State, spec: Spec) -> None:
+    """By how much Mt beats M under the revised means; the sets rule has kept the least."""
+    if spec.family != SETS:
+        cpe.lead(state, spec)

@@ -17,7 +17,7 @@ BoolArray = NDArray[np.bool_]
 
 # --- axes, one if-ladder each -------------------------------------------------------------------
 # family: how rounds are chosen, `step.py`
-PAIR, CLUCB, UGAPE, LIL_UCB, CPE, EXCHANGE = range(6)
+PAIR, CLUCB, UGAPE, LIL_UCB, CPE, EXCHANGE, SETS = range(7)
 # radius: the width of a confidence bound, `bounds.py`
 LIL, LUCB_ROUNDS, ALL_SAMPLES, EVIDENCE = range(4)
 # rule: which of the pair (h, l) is sampled, `lucb.py`; RANDOM by counts, RADIUS by half-widths
@@ -44,9 +44,12 @@ FAR = 1024.0  # sigmas from 0, beyond which sums would lose digits that evidence
 # --- State.clock --------------------------------------------------------------------------------
 # samples so far, asks so far, LUCB's round number, arms sampled at least once, first arm that may
 # be below the floor, the most sampled arm, this run's number, the floor (samples that every arm
-# must have), the pair that last refuted the hybrid stop, and whether the state only plans
+# must have), the pair that last refuted the hybrid stop, and whether the state only plans; of the
+# sets rule, where its search stands: the tilt, the last one below and the first above the minimum,
+# and the arm to be sampled
 TOTAL, ASKS, ROUND, SEEN, NEXT, MOST, RUN, FLOOR, WITNESS_IN, WITNESS_OUT, PLANS = range(11)
-CLOCK_SIZE = 11
+TILT, TILT_BELOW, TILT_ABOVE, CHOSEN = range(11, 15)
+CLOCK_SIZE = 15
 
 # --- State.widths ---------------------------------------------------------------------------------
 # c(t), the common factor of radii that depend on time; the last lead of CPE; where the pair that
@@ -85,10 +88,14 @@ U_IN, U_OUT = Slot(0, -1.0, True), Slot(1)
 L_SJ, L_S, L_J, L_NONE = Slot(2, -1.0, True), Slot(3), Slot(4, -1.0, True), Slot(5)
 L_ALL_J, U_REST = Slot(6, -1.0), Slot(7)
 
-SLOTS = {PAIR: 4, CLUCB: 5, UGAPE: 8, LIL_UCB: 1, CPE: 1, EXCHANGE: 1}
+SLOTS = {PAIR: 4, CLUCB: 5, UGAPE: 8, LIL_UCB: 1, CPE: 1, EXCHANGE: 1, SETS: 1}
 
 # --- rows of State.weights and State.orders for combinatorial classes -----------------------------
 EMPIRICAL, REVISED = range(2)
+# --- rows of State.codes: of an arm inside the answer, outside, its share of the constant, and all
+# of it for the present answer
+CODE_IN, CODE_OUT, SHARE, CODE = range(4)
+TILTS = 8  # tilts whose revised means are kept at a time
 
 
 class Spec(NamedTuple):
@@ -129,6 +136,7 @@ class Spec(NamedTuple):
     ratio: float = 1.0
     share: int = 0
     n_items: int = 0  # that every arm has to score, without replacement; 0: samples never end
+    constant: float = 0.0  # of the sets rule's code: spread over the arms of a difference
 
 
 class Evidence(NamedTuple):
@@ -190,6 +198,12 @@ class State(NamedTuple):
     levels: IntArray  # (arms, levels + 1): the last column counts holes, see `evidence.betting`
     spread: FloatArray
     ends: FloatArray  # (2, arms)
+    # sets rule: codes of the arms, revised means and evidence at the last tilts, how often the arm
+    # had been sampled then
+    codes: FloatArray  # (4, arms)
+    coded: BoolArray  # the answer that the codes are for
+    tilted: FloatArray  # (2 * TILTS, arms)
+    stamps: IntArray  # (TILTS, arms + 1): the last column is the tilt
     items: Items
 
 

@@ -78,6 +78,14 @@ RULE_ABOUT = (
     "which of the pair is sampled: at random by counts or by radius, both, the less sampled"
 )
 
+STOP, SETS, BOUNDS = "stop", "sets", "bounds"
+STOPS = Parameter(
+    STOP,
+    None,
+    "evidence of whole sets, or bounds of single arms (not for matroids)",
+    (SETS, BOUNDS),
+)
+
 _ENTRIES = (
     Policy(
         "e-lucb",
@@ -98,13 +106,13 @@ _ENTRIES = (
         "e-clucb",
         "e-CLUCB",
         "this library; after Jiang, Li and Qiao (2017), Algorithm 3",
-        "docs/e-lucb.md, Theorem 3 (matroids), Theorem 4 (other decision classes)",
-        "lil-clucb with evidence for bounds; on matroids it compares arms that replace each other",
+        "docs/e-lucb.md, Theorem 3 (matroids); docs/e-clucb.md, Theorem 7 (other classes)",
+        "stops on the evidence of whole sets; on matroids it compares arms that replace each other",
         t.CPE,
         radius=t.EVIDENCE,
         rule=t.RADIUS,
         combinatorial=True,
-        parameters=(INDEPENDENT, WEIGHTS),
+        parameters=(INDEPENDENT, WEIGHTS, STOPS),
     ),
     Policy(
         "lil-rand-lucb",

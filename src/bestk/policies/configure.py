@@ -9,6 +9,7 @@ from typing import Any
 
 from bestk.arguments import integer, real, shown
 from bestk.bounds import levels as lv
+from bestk.bounds.codes import Code, set_code
 from bestk.compiled.programs import Axes
 from bestk.confidence import item_evidence, policy_evidence
 from bestk.decisions import DecisionClass, TopK
@@ -16,11 +17,14 @@ from bestk.errors import InputError, UnknownName
 from bestk.kernels import step
 from bestk.kernels import types as t
 from bestk.policies.catalogue import (
+    BOUNDS,
     CATALOGUE,
     COMBINATORIAL_DEFAULT,
     DEFAULT,
     EVIDENCE_BOUND,
     RULES,
+    SETS,
+    STOP,
     Policy,
 )
 from bestk.policies.parameters import read_params, read_weights
@@ -44,6 +48,7 @@ class Configured:
     spec: t.Spec
     table: t.IntArray | None  # what a compiled oracle reads
     evidence: t.Evidence  # what evidence reads
+    code: Code | None = None  # of the sets rule
 
     @property
     def bets(self) -> bool:
@@ -57,7 +62,8 @@ class Configured:
 
     def new_state(self) -> t.State:
         """The state before the first observation."""
-        return step.new_state(self.spec, self.table, self.evidence)
+        codes = None if self.code is None else self.code.arms
+        return step.new_state(self.spec, self.table, self.evidence, codes)
 
 
 def find(name: str) -> Policy:
@@ -72,12 +78,35 @@ def default_policy(decision: DecisionClass) -> str:
     return DEFAULT if isinstance(decision, TopK) else COMBINATORIAL_DEFAULT
 
 
+def as_recorded(name: str, decision: DecisionClass, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The parameters that a log holds, with what went without saying in version 0.1."""
+    compares_sets = name == COMBINATORIAL_DEFAULT and not _has_rank(decision)
+    if compares_sets and isinstance(params, Mapping) and STOP not in params:
+        return {**params, STOP: BOUNDS}
+    return params
+
+
+def _has_rank(decision: DecisionClass) -> bool:
+    return decision.structure is not None and decision.structure.rank is not None
+
+
 def _lil_ucb(variant: str | None, nu: float, n_arms: int, eps: float) -> tuple[float, float, float]:
     """(delta, 1 + beta, lambda) of lil'UCB."""
     if variant == "heuristic":  # Jamieson et al. (2014), Section 4; their own delta is nu/5
         return nu, 1.5, 1.0 + 10.0 / n_arms
     beta = 1.0
     return lv.lil_ucb_delta(nu, eps), 1.0 + beta, ((2.0 + beta) / beta) ** 2
+
+
+def _lil(
+    how: str, variant: str | None, nu: float, n_arms: int, k: int, eps: float
+) -> tuple[float, float]:
+    """Levels of lower and upper LIL bounds."""
+    delta = nu if variant == "heuristic" else lv.faithful_delta(how, nu, n_arms, eps)
+    high, low = lv.split_levels(how, delta, n_arms, k)
+    if variant == "faithful":
+        lv.check_lemma(max(high, low), eps)
+    return high, low
 
 
 def _check(policy: Policy, decision: DecisionClass, delta: float, epsilon: float) -> None:
@@ -171,6 +200,25 @@ def _check_items(
         )
 
 
+def _stop(values: Mapping[str, Any]) -> str:
+    """How e-clucb stops where there is no matroid."""
+    independent = bool(values["independent"])
+    if values[STOP] == SETS and not independent:
+        raise InputError(
+            "stop=sets was refused: with independent=false the stop must be by bounds, because"
+            " products of evidence need arms that do not depend on each other"
+        )
+    return values[STOP] or (SETS if independent else BOUNDS)
+
+
+def _refuse_stop(values: Mapping[str, Any], decision: DecisionClass) -> None:
+    if values.get(STOP) is not None:
+        raise InputError(
+            f"stop={values[STOP]} was refused: for the class {decision.kind} e-clucb compares arms"
+            " that replace each other, which is better there"
+        )
+
+
 def _theorem(
     policy: Policy,
     evidence: bool,
@@ -183,6 +231,8 @@ def _theorem(
         return "docs/evaluation.md, Theorem 1"
     if not evidence:
         return policy.theorem
+    if family == t.SETS:
+        return "docs/e-clucb.md, Theorem 7"
     number = 3 if family == t.EXCHANGE else 1
     if levels.pair > 0.0:
         number = 8
@@ -238,6 +288,7 @@ def configure(
     eps = values.get("eps", 0.0)
     scale, lam, high, low = 1.0, 0.0, 1.0, 1.0
     hybrid = lv.NO_HYBRID
+    code: Code | None = None
     if max_arms is not None:
         _check_open(name, decision, evidence, values, max_arms)
         high = low = lv.open_level(delta, max_arms)
@@ -248,12 +299,16 @@ def configure(
             epsilon = epsilon / min(k, n_arms - k)  # of the total, over so many exchanges
         if family == t.CPE:
             high, low = lv.split_levels(lv.UNIFORM, delta, n_arms, k)
+            values[STOP] = _stop(values)
+            if values[STOP] == SETS:
+                family, code = t.SETS, set_code(decision, delta)
             if values["weights"] is not None:
                 raise InputError(
                     f"weights were refused: for the class {decision.kind} there is no hybrid stop,"
                     " which needs a matroid"
                 )
         else:
+            _refuse_stop(values, decision)
             rule = lv.hybrid_weights(n_arms, k, values["independent"])
             if edition > 1 and family == t.PAIR and values["independent"]:
                 rule = _sharper(n_arms, k, epsilon, rewards)
@@ -269,11 +324,7 @@ def configure(
         high, scale, lam = _lil_ucb(variant, delta, n_arms, eps)
         low = high
     elif policy.radius == t.LIL:
-        how = values.get("levels", policy.levels)
-        own = delta if variant == "heuristic" else lv.faithful_delta(how, delta, n_arms, eps)
-        high, low = lv.split_levels(how, own, n_arms, k)
-        if variant == "faithful":
-            lv.check_lemma(max(high, low), eps)
+        high, low = _lil(values.get("levels", policy.levels), variant, delta, n_arms, k, eps)
     proved = policy.proved and variant != "heuristic"
     return Configured(
         policy=policy,
@@ -312,7 +363,9 @@ def configure(
             ratio=hybrid.ratio,
             share=SHARE if policy.radius == t.EVIDENCE else 0,
             n_items=items or 0,
+            constant=0.0 if code is None else code.constant,
         ),
+        code=code,
         table=shape.table if shape else None,
         evidence=(
             item_evidence(rewards, maximize)

@@ -16,6 +16,7 @@ import numpy as np
 from bestk.compiled.live import Machine, is_python
 from bestk.decisions import DecisionClass
 from bestk.errors import InputError, OracleError
+from bestk.kernels.sets import AGAIN
 from bestk.kernels.types import (
     ASKS,
     CPE,
@@ -24,6 +25,9 @@ from bestk.kernels.types import (
     LEAD,
     REVISED,
     SEEN,
+    SETS,
+    SHARE,
+    TILT,
     BoolArray,
     FloatArray,
     State,
@@ -31,6 +35,7 @@ from bestk.kernels.types import (
 from bestk.policies.configure import Configured
 from bestk.rewards import Rewards
 
+REMEMBERED = 256  # answers whose differences are known at a time
 NEGLIGIBLE = 1e-12  # of the means: a slack below it is as good as none
 
 
@@ -55,6 +60,8 @@ class Stepper:
         self.machine = Machine(self.spec, configured.new_state())
         self.out = np.zeros(max(2, self.spec.n_arms), np.int64)
         self._python = is_python(self.spec)
+        self._shares: dict[bytes, FloatArray] = {}  # of the constant of a code, by answer
+        self._tilts = [0, 0]  # where searches without and with the constant ended
 
     @property
     def state(self) -> State:
@@ -82,18 +89,61 @@ class Stepper:
         asks = int(state.clock[ASKS])
         again = asks & (asks - 1) == 0  # asked twice the same at asks 1, 2, 4, 8, ...
         self._solve_both(again)
-        n: int = self.machine.call("choose", self.out)
+        n = self._chosen(again)
+        self._tilts[0] = int(state.clock[TILT])
+        if n == 0 and self.spec.constant > 0.0:
+            # enough without the constant: spread it over the differences from this answer
+            self._spread()
+            n = self._chosen(again)
+            self._tilts[1] = int(state.clock[TILT])
+        return n
+
+    def _chosen(self, again: bool) -> int:
+        """What follows from M and Mt; the sets rule may want Mt at other weights."""
+        state = self.state
+        while (n := int(self.machine.call("choose", self.out))) == AGAIN:
+            state.other[:] = self._best(REVISED, again)
         if n < 0:
             self._fail(REVISED, state.other, state.high)
         return n
+
+    def _spread(self) -> None:
+        """Shares of the constant of a code: 1 / (the least difference from M that an arm is in).
+
+        They add up to at least 1 over any difference D, for each of its arms has 1/|D| or more. An
+        arm is forced in or out by a weight larger than all others together.
+        """
+        state, n_arms = self.state, self.spec.n_arms
+        key = state.high.tobytes()
+        if key not in self._shares:
+            shares, base = np.zeros(n_arms), np.where(state.high, 1.0, -1.0)
+            for arm in range(n_arms):
+                weights = base.copy()
+                weights[arm] *= -(n_arms + 1.0)
+                differ = self.decision.best(weights) != state.high
+                if differ[arm]:
+                    shares[arm] = 1.0 / np.count_nonzero(differ)
+            if len(self._shares) >= REMEMBERED:
+                self._shares.clear()
+            self._shares[key] = shares
+        state.codes[SHARE] = self._shares[key]
+        state.clock[TILT] = self._tilts[1]
+        self._revise()
+        state.other[:] = self._best(REVISED, False)
+
+    def _revise(self) -> None:
+        if self.machine.call("revise"):
+            self._fail(EMPIRICAL, self.state.high, self.state.other)
 
     def _solve_both(self, again: bool) -> None:
         """M and Mt from the oracle; `again`: ask it twice."""
         state = self.state
         state.other[:] = state.high  # the last M: known to be feasible
         state.high[:] = self._best(EMPIRICAL, again)
-        if self.machine.call("revise"):
-            self._fail(EMPIRICAL, state.high, state.other)
+        if self.spec.constant > 0.0:
+            state.codes[SHARE] = 0.0
+            state.clock[TILT] = self._tilts[0]
+        self._revise()
         state.other[:] = self._best(REVISED, again)
 
     def _fail(self, row: int, found: BoolArray, known: BoolArray) -> NoReturn:
@@ -105,10 +155,10 @@ class Stepper:
         )
 
     def _best(self, row: int, again: bool) -> BoolArray:
-        weights = self.state.weights[row].copy()  # the oracle's to keep or to change
+        weights = self._weights(row)
         found = self.decision.best(weights)
         if again:
-            weights = self.state.weights[row].copy()
+            weights = self._weights(row)
             second = self.decision.best(weights)
             if not np.array_equal(found, second):
                 raise OracleError(
@@ -117,6 +167,12 @@ class Stepper:
                     f" {np.flatnonzero(found).tolist()} and then {np.flatnonzero(second).tolist()}"
                 )
         return found
+
+    def _weights(self, row: int) -> FloatArray:
+        """A copy, the oracle's to keep or to change."""
+        own = self.state.weights[row]
+        cut: FloatArray = np.minimum(own, self.spec.ceiling)
+        return cut
 
     def tell(self, arm: int, reward: float) -> None:
         """Record one observation: a reward, or a cost where the problem minimises."""
@@ -142,9 +198,20 @@ class Stepper:
 
         None for the policies of the K best, which compare single arms.
         """
-        if self.spec.family not in (CPE, EXCHANGE):
+        if self.spec.family not in (CPE, EXCHANGE, SETS):
             return None
         return float(self.state.widths[LEAD])
+
+    @property
+    def slack(self) -> float:
+        """The least slack at which bounds, or the sets rule, certify the present answer."""
+        if self._python:
+            self.machine.call("means")
+            self._solve_both(False)
+            if self.spec.family == SETS:
+                self._least_slack()
+            self.machine.call("lead")
+        return float(self.machine.call("slack"))
 
     @property
     def certifiable_epsilon(self) -> float | None:
@@ -156,11 +223,7 @@ class Stepper:
         machine, spec = self.machine, self.spec
         if self.state.clock[SEEN] < spec.n_arms:
             return None
-        if self._python:
-            machine.call("means")
-            self._solve_both(False)
-            machine.call("lead")
-        slack = float(machine.call("slack"))
+        slack = self.slack
         if not math.isfinite(slack):
             return None
         enough = max(0.0, slack)
@@ -180,6 +243,16 @@ class Stepper:
                 else:
                     short = tried
         return enough
+
+    def _least_slack(self) -> None:
+        """Search all tilts around a Python oracle: no slack is enough, and the least is kept."""
+        before, self.machine = self.machine, self.machine.at(-math.inf)
+        try:
+            if self.spec.constant > 0.0:
+                self._spread()
+            self._chosen(False)
+        finally:
+            self.machine = before
 
     def tested(self) -> list[int]:
         """The set that the last ask tested, lowest index first: what a stop has proved.

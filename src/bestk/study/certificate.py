@@ -165,9 +165,12 @@ def _stop(fold: Fold, lower: FloatArray, upper: FloatArray, chosen: BoolArray) -
         revised = np.minimum(np.where(chosen, lower, upper), spec.ceiling)
         best = decision.best(revised.copy())
         statistic = float(revised[best & ~chosen].sum() - revised[chosen & ~best].sum())
+    elif spec.family == types.SETS:
+        statistic = fold.stepper.slack if fold.machine.is_whole else 0.0
     else:
         statistic = float(fold.machine.call("slack"))
-    rule, weakest, rival = "regret" if spec.family == types.UGAPE else "lead", None, None
+    rule = {types.UGAPE: "regret", types.SETS: "sets"}.get(spec.family, "lead")
+    weakest = rival = None
     if pair is not None:
         rule = "bounds" if statistic <= spec.epsilon else "evidence"
         weakest, rival = (

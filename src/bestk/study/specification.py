@@ -15,6 +15,7 @@ from bestk.decisions.base import require_decision
 from bestk.decisions.labels import freeze, label, thaw
 from bestk.errors import BestkError, InputError, StorageError, UnknownName
 from bestk.policies import Configured
+from bestk.policies.catalogue import STOP
 from bestk.problem import Problem, plain
 from bestk.rewards import Bounded
 from bestk.study.items import ItemSet
@@ -113,6 +114,8 @@ class Specification:
         own = {key: getattr(self.problem, key) for key in settings} | {
             key: getattr(self.problem.decision if key == "k" else self, key, None) for key in rest
         }
+        if STOP not in (settings.get("params") or {}) and isinstance(own.get("params"), Mapping):
+            own["params"] = {key: each for key, each in own["params"].items() if key != STOP}
         asked = {**settings, **rest}
         if decision is not None and decision is not self.problem.decision:
             require_decision(decision)

@@ -18,6 +18,7 @@ from bestk.verification.classes import Decision
 PAIR = "pair"  # its weakest arm with the strongest arm outside
 EXCHANGE = "exchange"  # every arm with those that may replace it, on a matroid
 LEAD = "lead"  # its total with that of any other set, under revised means
+SETS = "sets"  # the evidence of all arms in which another set differs
 REGRET = "regret"  # ugape: the largest possible loss of an answered arm
 
 LIL, EVIDENCE, ROUNDS, SAMPLES = "lil", "evidence", "rounds", "samples"  # what bounds are made of
@@ -40,7 +41,7 @@ class Policy(NamedTuple):
 OF_LIL = ("eps", "bound")
 POLICIES = {
     "e-lucb": Policy(PAIR, EVIDENCE, HYBRID, "", ("rule", "independent", "weights")),
-    "e-clucb": Policy(LEAD, EVIDENCE, HYBRID, "", ("independent", "weights")),
+    "e-clucb": Policy(LEAD, EVIDENCE, HYBRID, "", ("independent", "weights", "stop")),
     "lil-rand-lucb": Policy(
         PAIR,
         LIL,
@@ -64,6 +65,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "bound": (LIL, EVIDENCE),
     "rule": ("random", "radius", "both", "least-sampled"),  # any: proofs do not look at it
     "independent": ("true", "false"),
+    "stop": ("sets",),  # or by bounds, which goes without saying: all that version 0.1 had
 }
 PROBLEM = {
     "decision", "rewards", "delta", "epsilon", "policy", "variant", "params", "maximize",
@@ -199,6 +201,8 @@ def _lil_levels(how: str, nu: float, n: int, k: int, eps: float) -> tuple[float,
 
 def _theorem(rule: str, levels: _Levels, is_open: bool) -> str:
     """Of the policies with evidence."""
+    if rule == SETS:
+        return "docs/e-clucb.md, Theorem 7"
     if is_open:
         number = 5
     elif rule == LEAD:
@@ -226,7 +230,7 @@ class _Levels(NamedTuple):
 
 def _hybrid_levels(rule: str, nu: float, n: int, k: int, params: Mapping[str, Any]) -> _Levels:
     """Theorems 1 and 3 of docs/e-lucb.md; Theorem 4 where totals are compared."""
-    if rule == LEAD:
+    if rule in (LEAD, SETS):
         _require("weights" not in params, "weights of a hybrid stop without a matroid")
         return _Levels(nu / n, nu / n)
     w1, w2, w3 = _weights(params, n, k)
@@ -304,6 +308,10 @@ def read_claim(problem: Mapping[str, Any], max_arms: int | None, decision: Decis
         if name == "e-clucb" and decision.rank:
             rule, k = EXCHANGE, decision.rank
             slack /= min(k, n - k)  # of the total, over so many exchanges
+        elif "stop" in params:
+            rule = SETS
+            dependent = params.get("independent", "true") != "true"
+            _require(not dependent, "a product of the evidence of dependent arms")
         if rule == PAIR and edition > 1:
             levels = _sharp_levels(nu, n, k, slack, params, problem["rewards"]["family"])
         else:
@@ -323,6 +331,7 @@ def read_claim(problem: Mapping[str, Any], max_arms: int | None, decision: Decis
         _require(type(items) is int and items > 0 and covered, "an evaluation of this kind")
         theorem = "docs/evaluation.md, Theorem 1"
     most = n if max_arms is None else max_arms
+    _require(rule == SETS or "stop" not in params, "a stop by sets where pairs are compared")
     sigma, scale = _scales(problem["rewards"])
     return Claim(
         rule=rule,

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bestk.verification.claims import EXCHANGE, LEAD, PAIR, REGRET, Claim
+from bestk.verification.claims import EXCHANGE, LEAD, PAIR, REGRET, SETS, Claim
 from bestk.verification.classes import Decision
 from bestk.verification.evidence import Evidence, Normal
 from bestk.verification.items import Scores
+from bestk.verification.sets import least_slack
 from bestk.verification.tolerance import EXACT, LAST, last_places
 
 Floats = NDArray[np.float64]
@@ -34,7 +35,7 @@ class Verdict:
     """What a rule found. Arms are rows; bounds are as the policy sees them."""
 
     holds: bool
-    how: str  # "bounds", "evidence", "lead" or "regret"
+    how: str  # "bounds", "evidence", "lead", "sets" or "regret"
     statistic: float  # the gap, lead or regret that is compared with epsilon
     required: str
     found: str
@@ -68,6 +69,8 @@ def judge(claim: Claim, decision: Decision, arms: Present, answer: Bools) -> Ver
     """Whether the claim's rule stops with this answer."""
     if claim.rule == LEAD:
         return _lead(claim, decision, arms, answer)
+    if claim.rule == SETS:
+        return _sets(claim, decision, arms, answer)
     if claim.rule in (PAIR, EXCHANGE):
         return _pairs(claim, decision, arms, answer)
     return _regret(claim, decision.k, arms, answer)
@@ -89,6 +92,13 @@ def _lead(claim: Claim, decision: Decision, arms: Present, answer: Bools) -> Ver
     lead = math.fsum(revised[gained]) - math.fsum(revised[lost])
     room = float(arms.room(EXACT)[gained | lost].sum())
     return _compared(lead, claim.epsilon, room, "lead", "largest possible lead of another set")
+
+
+def _sets(claim: Claim, decision: Decision, arms: Present, answer: Bools) -> Verdict:
+    """By how much another set may be better, by the evidence of all arms in which it differs."""
+    least = least_slack(claim, decision, arms, answer)
+    room = float(arms.room(EXACT).sum())
+    return _compared(least, claim.epsilon, room, "sets", "slack that the evidence of sets needs")
 
 
 def _regret(claim: Claim, k: int, arms: Present, answer: Bools) -> Verdict:
