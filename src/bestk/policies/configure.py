@@ -277,7 +277,6 @@ def configure(
             "maximising was refused: a path through a graph with cycles can only be minimised,"
             " with costs that are not negative"
         )
-    seed = _seed(seed)
     n_arms, k = decision.n_arms, decision.k if isinstance(decision, TopK) else 0
     variant, values = read_params(policy, variant, params or {})
     evidence = policy.radius == t.EVIDENCE or values.get("bound") == EVIDENCE_BOUND
@@ -338,7 +337,7 @@ def configure(
             family=family,
             radius=t.EVIDENCE if evidence else policy.radius,
             rule=RULES[values["rule"]] if "rule" in values else policy.rule,
-            seed=seed,
+            seed=_seed(seed),
             sigma=float(rewards.sigma),
             eps=float(eps),
             level_lower=float(high),
