@@ -9,12 +9,13 @@ chooses a sample, nor skips one: the proof needs that (docs/evaluation.md).
 from __future__ import annotations
 
 import copy
+import math
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextvars import Context, copy_context
 from typing import Any
 
-from bestk.arguments import count, require_function, shown
+from bestk.arguments import as_float, count, require_function, shown
 from bestk.errors import ArmFailedError, InputError, UnknownName
 from bestk.rewards import Bounded
 from bestk.storage import Storage
@@ -29,7 +30,7 @@ try:
     from inspect_ai.scorer import CORRECT, INCORRECT, NOANSWER, PARTIAL, value_to_float
 except ImportError as error:
     raise ImportError(
-        f"bestk.inspect needs inspect_ai 0.3.285 or newer ({error}): pip install 'bestk[inspect]'"
+        f"bestk.inspect needs inspect_ai 0.3.268 or newer ({error}): pip install 'bestk[inspect]'"
     ) from error
 
 ARM = "bestk_arm"  # in the metadata of a log: which arm it is of
@@ -38,6 +39,7 @@ OURS = {  # options of `eval` that say what runs: the study does
     "fail_on_error", "continue_on_fail", "score_on_error", "retry_on_error", "run_samples",
 }  # fmt: skip
 WORDS = (CORRECT, INCORRECT, PARTIAL, NOANSWER)  # "C", "I", "P", "N": 1, 0, 0.5, 0
+TRUTHS = ("yes", "no", "true", "false")
 Value = Callable[[Any], float]
 
 
@@ -101,7 +103,10 @@ def compare(
     comparison = Comparison(study, parallel, budget, on_fail == "stop", progress)
     for label, (task, model) in arms.items():
         comparison.add(label, Feed(comparison, task, model, samples[label], scorer, value))
-    return summarise(study, comparison.run(retries, options))
+    try:
+        return summarise(study, comparison.run(retries, options))
+    finally:
+        comparison.close()
 
 
 class Comparison:
@@ -191,14 +196,22 @@ class Comparison:
         self.study.fail(pull, why)
 
     async def _task_complete(self, log: Any) -> None:
-        """An arm's task has ended: as asked, or cancelled, or for a reason of its own."""
+        """A task has ended; if not because it was told to, the others would wait for it for ever."""
+        if self.has_ended:
+            return
         if log.status == "error":
             why = "an error" if log.error is None else log.error.message
             arm = (log.eval.metadata or {}).get(ARM)
-            self.end(ArmFailedError(f"the task of arm {arm} ended with {why}"))
-        elif not self.has_ended:  # the others would wait for it for ever
+            self.end(ArmFailedError(f"the task of arm {arm!r} ended with {why}"))
+        else:
             self._is_interrupted = True
             self.end()
+
+    def close(self) -> None:
+        """Let go of the study: Inspect may keep its tasks, and whoever resumes must not wait."""
+        self._feeds.clear()
+        self._trouble = self._progress = None
+        del self.study
 
 
 class Feed:
@@ -274,11 +287,12 @@ class Feed:
         if pull is None:  # another epoch of it failed, or somebody let it run again
             return
         try:
-            if sample is None or sample.error is not None:
+            score, why = self._read(sample)
+            if score is None:
                 del self._open[key]
-                comparison.fail(pull, "cancelled" if sample is None else sample.error.message)
+                comparison.fail(pull, why)
             else:
-                self._scores[key].append(self._read(sample.scores))
+                self._scores[key].append(score)
                 if len(self._scores[key]) < self._epochs:
                     return
                 comparison.tell(pull, sum(self._scores[key]) / self._epochs)
@@ -287,23 +301,24 @@ class Feed:
         except Exception as trouble:  # an arm that raised would leave the others waiting
             comparison.end(trouble)
 
-    def _read(self, scores: Mapping[str, Any] | None) -> float:
-        """The number that counts."""
-        scores = scores or {}
+    def _read(self, sample: Any) -> tuple[float | None, str]:
+        """The number that counts, or None and why there is none."""
+        if sample is None or sample.error is not None:
+            return None, "cancelled" if sample is None else str(sample.error.message)
+        scores = sample.scores or {}
         names = [self._scorer] if self._scorer is not None else list(scores)
         if len(names) != 1 or names[0] not in scores:
             raise InputError(
                 f"scorer={self._scorer!r} was refused: a sample has the scores {sorted(scores)}"
             )
         given = scores[names[0]].value
-        if self._value is not None:
-            return self._value(given)
-        if not _is_number(given):
+        if self._value is None and not _is_number(given):
             raise InputError(
                 f"the value {shown(given)} of the scorer {names[0]!r} was refused: it is no number;"
                 " say with value= how to make one of it"
             )
-        return float(value_to_float()(given))
+        score = as_float((self._value or value_to_float())(given))
+        return score, f"the score {shown(given)}"
 
 
 def _reason(is_interrupted: bool) -> Stopped:
@@ -312,14 +327,12 @@ def _reason(is_interrupted: bool) -> Stopped:
 
 def _is_number(given: Any) -> bool:
     """Whether Inspect makes a number of it, rather than 0 with a warning."""
-    if isinstance(given, str):
-        try:
-            return given in WORDS or given.lower() in ("yes", "no", "true", "false") or bool(
-                float(given) + 1.0
-            )
-        except ValueError:
-            return False
-    return isinstance(given, int | float)
+    if not isinstance(given, str) or given in WORDS:
+        return isinstance(given, str | int | float)
+    try:
+        return given.lower() in TRUTHS or math.isfinite(float(given))
+    except ValueError:
+        return False
 
 
 # --- what is compared -------------------------------------------------------------------------
@@ -327,9 +340,9 @@ def _is_number(given: Any) -> bool:
 
 def _arms(tasks: Any, models: Any) -> dict[Hashable, tuple[Any, Any]]:
     """Of every arm its task and its model, which may be None."""
-    given = _labelled(tasks, "task", lambda task: task.name)
-    if not all(isinstance(task, Task) for task in given.values()):
-        raise InputError("tasks were refused: give objects of inspect_ai.Task, as @task functions return")
+    given = _labelled(tasks, "task", _name)
+    for task in given.values():
+        _name(task)
     if models is None:
         return {label: (task, None) for label, task in given.items()}
     found = _labelled(models, "model", str)
@@ -344,6 +357,14 @@ def _arms(tasks: Any, models: Any) -> dict[Hashable, tuple[Any, Any]]:
         for first, task in given.items()
         for second, model in found.items()
     }
+
+
+def _name(task: Any) -> str:
+    if not isinstance(task, Task):
+        raise InputError(
+            f"the task {shown(task)} was refused: give an inspect_ai.Task, as @task functions return"
+        )
+    return str(task.name)
 
 
 def _labelled(given: Any, what: str, name: Callable[[Any], str]) -> dict[Hashable, Any]:
