@@ -14,7 +14,9 @@ from bestk.study.certificate import make_certificate
 from bestk.verification import verify
 
 if importlib.util.find_spec("inspect_ai") is None:
-    pytest.skip("inspect_ai is not installed: pip install 'bestk[inspect]'", allow_module_level=True)
+    pytest.skip(
+        "inspect_ai is not installed: pip install 'bestk[inspect]'", allow_module_level=True
+    )
 
 import anyio
 from inspect_ai import Epochs, SampleSource, Task, eval
@@ -24,7 +26,8 @@ from inspect_ai.model import ChatMessageUser, ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import Score, accuracy, includes, scorer
 from inspect_ai.solver import prompt_template
 
-from bestk.inspect import Feed, compare
+from bestk.inspect import compare
+from bestk.inspect.comparison import Feed
 
 N_ITEMS = 40
 CHANCES = {"a": 0.95, "b": 0.9, "c": 0.4, "d": 0.3, "e": 0.2}
@@ -49,7 +52,7 @@ def is_right(model, number):
 class Models:
     """Mock models that answer from a fixed table, and note what they were asked."""
 
-    def __init__(self, names="abcde", fails=lambda model, number, times: False):
+    def __init__(self, names="abcde", fails=None):
         self.calls, self.fails, self.names = [], fails, names
         self.busy = self.most = 0
 
@@ -58,7 +61,7 @@ class Models:
             yield get_model(f"mockllm/{name}", custom_outputs=self.answers(name), memoize=False)
 
     def answers(self, name):
-        async def answer(messages, tools, tool_choice, config):
+        async def answer(messages, *_):
             number = int(messages[-1].text.split()[1])
             self.calls.append((name, number))
             self.busy += 1
@@ -66,7 +69,7 @@ class Models:
             for _ in range(number % 7):  # answers come back in another order than asked
                 await anyio.lowlevel.checkpoint()
             self.busy -= 1
-            if self.fails(name, number, self.calls.count((name, number))):
+            if self.fails and self.fails(number, self.calls.count((name, number))):
                 raise OSError("no answer")
             return said("yes" if is_right(name, number) else "no")
 
@@ -80,7 +83,9 @@ def said(text):
 
 
 def questions(n=N_ITEMS):
-    return MemoryDataset([Sample(input=f"question {n}", target="yes", id=f"q:{n}") for n in range(n)])
+    return MemoryDataset(
+        [Sample(input=f"question {n}", target="yes", id=f"q:{n}") for n in range(n)]
+    )
 
 
 def quiz(**more):
@@ -152,7 +157,7 @@ def test_a_dataset_that_has_changed_is_refused(run, tmp_path):
 
 
 def test_a_sample_that_fails_counts_as_the_worst_score_after_its_retries(run):
-    models = Models(fails=lambda model, number, times: number % 10 == 0)
+    models = Models(fails=lambda number, _: number % 10 == 0)
     result = run(models=models, retries=1)
     failed = [cell for cell in result.cells if int(cell.item["input"].split()[1]) % 10 == 0]
     assert failed
@@ -162,13 +167,13 @@ def test_a_sample_that_fails_counts_as_the_worst_score_after_its_retries(run):
 
 
 def test_a_sample_that_fails_once_and_is_run_again_counts_once(run):
-    shaky = Models(fails=lambda model, number, times: number % 3 == 0 and times == 1)
+    shaky = Models(fails=lambda number, times: number % 3 == 0 and times == 1)
     result = run(models=shaky, retries=1, parallel=1)
     assert result.cells == run(models=Models(), parallel=1).cells
 
 
 def test_a_failure_may_end_the_run_which_can_be_resumed(run, tmp_path):
-    broken = Models(fails=lambda model, number, times: number == 3)
+    broken = Models(fails=lambda number, _: number == 3)
     with pytest.raises(ArmFailedError, match="no answer"):
         run(models=broken, on_fail="stop", storage=tmp_path / "study.db")
     whole = run(models=Models(), storage=tmp_path / "study.db")
@@ -185,7 +190,7 @@ def test_an_arm_whose_task_breaks_down_leaves_no_other_waiting(run, monkeypatch)
         return await feed(self)
 
     monkeypatch.setattr(Feed, "_next_samples", breaks)
-    with pytest.raises(ArmFailedError, match="'mockllm/c'.*disk is full"):
+    with pytest.raises(ArmFailedError, match=r"'mockllm/c'.*disk is full"):
         run(models=Models())
 
 
@@ -203,7 +208,7 @@ def answer_as(name):
 
     @solver(name="answer_as")
     def make():
-        async def solve(state, generate):
+        async def solve(state, _):
             number = int(state.user_prompt.text.split()[1])
             state.output = said("yes" if is_right(name, number) else "no")
             return state
@@ -215,12 +220,12 @@ def answer_as(name):
 
 def test_tasks_and_models_make_pairs(run):
     tasks = {"plain": quiz(), "polite": quiz(name="polite")}
-    result = run(tasks, {name: model for name, model in zip("ac", Models("ac"), strict=True)})
+    result = run(tasks, dict(zip("ac", Models("ac"), strict=True)))
     assert set(result.top) == {("plain", "a"), ("polite", "a")}
 
 
 def test_epochs_are_averaged_within_a_cell(run):
-    models = Models("abc", fails=lambda model, number, times: False)
+    models = Models("abc")
     result = run(quiz(epochs=Epochs(2)), models)
     assert set(Counter(models.calls).values()) == {2}
     assert len(models.calls) == 2 * result.samples
@@ -229,7 +234,7 @@ def test_epochs_are_averaged_within_a_cell(run):
 
 @scorer(metrics=[accuracy()])
 def graded(values):
-    async def score(state, target):
+    async def score(state, _):
         return Score(value=values["yes" in state.output.completion])
 
     return score
@@ -248,7 +253,7 @@ def test_values_are_read_as_inspect_reads_them(run, good, bad):
 
 @pytest.mark.parametrize("odd", ["splendid", [1, 0], {"f1": 0.5}, 2.0])
 def test_a_value_that_is_no_number_in_range_is_refused_rather_than_taken_for_zero(run, odd):
-    with pytest.raises((InputError, ArmFailedError), match="refused|assumption"):
+    with pytest.raises((InputError, ArmFailedError), match=r"refused|assumption"):
         run(quiz(scorer=graded({True: odd, False: odd})), Models("abc"))
 
 
@@ -268,7 +273,7 @@ def test_of_several_scorers_one_counts(run):
     task = quiz(scorer=[includes(), graded({True: 0, False: 1})])
     with pytest.raises(InputError, match="2 scorers"):
         run(task, Models())
-    with pytest.raises(InputError, match="'other' was refused.*graded.*includes"):
+    with pytest.raises(InputError, match=r"'other' was refused.*graded.*includes"):
         run(task, Models(), scorer="other")
     assert set(run(task, Models(), scorer="includes").top) == BEST
     assert set(run(task, Models("ade"), scorer="graded").top) == {"mockllm/d", "mockllm/e"}
@@ -330,13 +335,13 @@ class Watch:
     def __init__(self):
         self.scheduled, self.completed = [], []
 
-    async def start_task(self, task, samples, epochs):
+    async def start_task(self, *_, **__):
         return "watch"
 
-    async def schedule_sample(self, id, epoch):
+    async def schedule_sample(self, id, _):
         self.scheduled.append(id)
 
-    async def complete_sample(self, id, epoch, scores):
+    async def complete_sample(self, id, *_):
         self.completed.append(id)
 
     async def complete_task(self):
@@ -345,7 +350,7 @@ class Watch:
 
 def test_early_stopping_does_not_hear_of_failures_and_could_not_choose(tmp_path):
     """Why samples are fed instead: a failure unheard of would be a score that was skipped."""
-    watch, models = Watch(), Models("a", fails=lambda model, number, times: number % 10 == 0)
+    watch, models = Watch(), Models("a", fails=lambda number, _: number % 10 == 0)
     (log,) = eval(
         quiz(early_stopping=watch), list(models), display="none", log_dir=str(tmp_path),
         fail_on_error=False, ctl_server=False,
