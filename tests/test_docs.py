@@ -15,10 +15,9 @@ from helpers.pages import COMPARED, PAGES, ROOT, RUN, SHOWN, Session, blocks
 
 matplotlib.use("Agg")
 
-NEEDS = {"evaluate-with-inspect.md": "inspect_ai"}  # packages that not everybody has
-
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 sys.path.insert(0, str(ROOT / "docs" / "extensions"))
+NEEDS = {"evaluate-with-inspect.md": "inspect_ai"}  # packages that not everybody has
 
 
 def name(page):
