@@ -1,5 +1,7 @@
 """The README and the documentation: code runs, links lead somewhere, nothing is left out."""
 
+import gc
+import importlib.util
 import re
 import sys
 from pathlib import Path
@@ -19,14 +21,30 @@ matplotlib.use("Agg")
 SIMULATES = re.compile(r"bestk.(simulate|plan|reproduce)")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 sys.path.insert(0, str(ROOT / "docs" / "extensions"))
+NEEDS = {"evaluate-with-inspect.md": "inspect_ai"}  # packages that not everybody has
 
 
 def name(page):
     return str(page.relative_to(ROOT))
 
 
+def with_needs(page):
+    """A page for a test, skipped where the package that it is about is missing."""
+    package = NEEDS.get(page.name)
+    if package is None:
+        return page
+    is_missing = importlib.util.find_spec(package) is None
+    marks = (
+        pytest.mark.skipif(is_missing, reason=f"{package} is not installed"),
+        pytest.mark.filterwarnings("ignore"),  # of what is not ours to mend
+    )
+    return pytest.param(page, marks=marks)
+
+
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if any(b.language in RUN for b in blocks(page))], ids=name
+    "page",
+    [with_needs(page) for page in PAGES if any(b.language in RUN for b in blocks(page))],
+    ids=name,
 )
 def test_the_code_of_a_page_runs_as_it_stands(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -41,6 +59,7 @@ def test_the_code_of_a_page_runs_as_it_stands(page, tmp_path, monkeypatch):
                 session.run(block)
     finally:
         matplotlib.pyplot.close("all")
+        gc.collect()  # what a package left open warns here, in no other test
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

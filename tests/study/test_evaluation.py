@@ -1,6 +1,7 @@
 """Evaluations: the K best on a fixed set of items."""
 
 import asyncio
+from concurrent.futures import Executor, Future
 
 import numpy as np
 import pytest
@@ -49,6 +50,33 @@ def test_the_best_are_found_and_no_cell_is_scored_twice(parallel):
     assert result.table == N_ARMS * N_ITEMS
     assert result.share == result.samples / result.table < 1.0
     assert f"{result.samples:,} of 240 evaluations" in str(result)
+
+
+class Slow(Executor):
+    """Answers the oldest of its calls only when another was told, or four are waiting."""
+
+    def __init__(self):
+        self.waiting = []
+
+    def submit(self, fn, /, *args):
+        self.waiting.append((Future(), fn, args))
+        future = self.waiting[-1][0]
+        if len(self.waiting) == 4:
+            self.answer()
+        return future
+
+    def answer(self, _=None):
+        if self.waiting:
+            future, fn, args = self.waiting.pop(0)
+            future.set_result(fn(*args))
+
+
+def test_scores_that_are_still_on_their_way_at_the_end_do_no_harm():
+    slow = Slow()
+    result = evaluate(Scorer(), executor=slow, parallel=4, progress=slow.answer)
+    assert slow.waiting
+    assert result.certified
+    assert set(result.top) == BEST
 
 
 def test_a_live_evaluation_is_the_simulated_one():

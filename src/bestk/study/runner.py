@@ -240,6 +240,8 @@ class Runner:
     def _give_up(self) -> None:
         for future, (pull, _) in self._running.items():
             future.cancel()
+            if pull.position is not None:  # of an evaluation: open for ever, as none is given up
+                continue
             with suppress(PullError):  # answered by another process
                 self.study.forget(pull)
         self._running.clear()
