@@ -16,7 +16,8 @@ from bestk.errors import InputError, UnknownName
 from bestk.rewards import Bounded
 from bestk.storage import Storage
 from bestk.study.result import Result
-from bestk.study.runner import Progress, Runner
+from bestk.study.identify import how_to_resume
+from bestk.study.runner import BACKOFF, RETRIES, Progress, Runner
 from bestk.study.study import Study
 
 Score = Callable[[Any, Any], Any]  # arm, item -> a number, or a coroutine that gives one
@@ -108,7 +109,10 @@ def evaluate(
     budget: int | None = None,
     seconds: float | None = None,
     timeout: float | None = None,
-    retries: int = 0,
+    cost: float | None = None,
+    retries: int = RETRIES,
+    backoff: float = BACKOFF,
+    rate: float | str | None = None,
     storage: Storage | str | os.PathLike[str] | None = None,
     name: str = "evaluate",
     seed: int | None = None,
@@ -140,6 +144,7 @@ def evaluate(
     measure = score if repeats == 1 else partial(_repeated, score, repeats)
     runner = Runner(
         study, measure, executor=executor, parallel=parallel, budget=budget, seconds=seconds,
-        timeout=timeout, retries=retries, progress=progress, stops=on_fail == "stop",
+        cost=cost, timeout=timeout, retries=retries, backoff=backoff, rate=rate, on_fail=on_fail,
+        resume=how_to_resume(storage, "evaluation"),
     )  # fmt: skip
     return summarise(study, runner.run())

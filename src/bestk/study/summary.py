@@ -100,8 +100,20 @@ def _assumptions(fold: Fold) -> tuple[str, ...]:
             "answers count as they arrive, as in version 0.1, so how long a pull takes does not"
             " depend on its reward"
         )
-    if (failed := sum(fold.failed)) and fold.orders is not None:
+    again = sum(fold.retried.values())
+    if (failed := sum(fold.failed) - again) and fold.orders is not None:
         found.append(f"{failed:,} evaluations failed, and count as the worst score")
+    if low := sum(fold.extras.failed.values()):
+        found.append(
+            f"{_pulls(low)} tried in vain and counted as the worst reward, so what is compared are"
+            " means in which a failure is that"
+        )
+    if again:
+        attempts = "1 attempt" if again == 1 else f"{again:,} attempts"
+        found.append(
+            f"{attempts} failed and the pulls were made again, so whether an attempt fails does not"
+            " depend on its reward"
+        )
     if (lost := fold.holes_that_matter) and fold.specification.lost == "skip":
         found.append(
             f"{_pulls(lost)} lost (failed, given up, expired or withdrawn) and skipped, so whether"
