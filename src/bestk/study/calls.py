@@ -126,7 +126,9 @@ class Calls:
         """A call in a thread; what it returns to be awaited is awaited on the loop."""
         value = self._measure(*what)
         if inspect.isawaitable(value):
-            return asyncio.run_coroutine_threadsafe(_wait(value), self._loop).result()
+            return asyncio.run_coroutine_threadsafe(
+                _awaited(lambda: value, ()), self._loop
+            ).result()
         return value
 
     def close(self) -> None:
@@ -135,8 +137,12 @@ class Calls:
 
 
 async def _awaited(measure: Measure, what: tuple[Any, ...]) -> Any:
-    value = measure(*what)
-    return await value if inspect.isawaitable(value) else value
+    """Call and await on a loop, which an exit would end."""
+    try:
+        value = measure(*what)
+        return await value if inspect.isawaitable(value) else value
+    except SystemExit as error:
+        raise RuntimeError(f"SystemExit: {error}") from error
 
 
 async def _wait(value: Any) -> Any:

@@ -71,6 +71,4 @@ class Extras:
 
 def is_number(value: object) -> bool:
     """Whether it is a finite number, and no truth value."""
-    return (
-        isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    )
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -11,6 +11,7 @@ import random
 import re
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -66,8 +67,9 @@ def asked_to_wait(error: BaseException | None, now: float | None = None) -> floa
         if found is None and isinstance(headers, Mapping):
             named = {str(name).lower(): value for name, value in headers.items()}
             found = named.get("retry-after")
-        elif found is None and hasattr(headers, "get"):  # as email.message has them
-            found = headers.get("Retry-After")
+        elif found is None and headers is not None:
+            with suppress(Exception):  # of a class of somebody's own, such as email.message
+                found = headers.get("Retry-After")
     return _seconds(found, time.time() if now is None else now)
 
 
@@ -102,9 +104,7 @@ class Attempts:
 
     def used_up(self, retries: int) -> bool:
         """Whether it has failed for good."""
-        return self.failed + self.refused / PATIENCE > retries or (
-            not retries and self.refused > 0
-        )
+        return self.failed + self.refused / PATIENCE > retries or (not retries and self.refused > 0)
 
     def wait(self, backoff: float, asked: float, chance: float | None = None) -> float:
         """Seconds until the next attempt: twice as long each time, with jitter.
@@ -112,7 +112,7 @@ class Attempts:
         Without jitter all calls that were refused together would come back together. `asked` is
         what the endpoint wants; `chance` a number in [0, 1), drawn if not given.
         """
-        chance = random.random() if chance is None else chance  # noqa: S311 - no secret
+        chance = random.random() if chance is None else chance
         doubled = min(LONGEST, backoff * 2.0 ** min(self.failed + self.refused - 1, 60))
         return max(asked, doubled * (0.5 + chance), 0.0)
 

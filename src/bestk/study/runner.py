@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import heapq
 import math
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable
@@ -15,11 +15,20 @@ from itertools import count as numbers
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
-from bestk.arguments import as_float, count, duration, real, refused, require_executor
-from bestk.arguments import require_function
+from bestk.arguments import (
+    as_float,
+    count,
+    duration,
+    real,
+    refused,
+    require_executor,
+    require_function,
+)
 from bestk.errors import ArmFailedError, InputError, PullError, StorageError, UnknownName
+from bestk.study.advice import Adviser
 from bestk.study.calls import Calls, Measure
 from bestk.study.extras import split
+from bestk.study.hosting import take_host
 from bestk.study.pulls import Pull
 from bestk.study.result import Result, Stopped
 from bestk.study.retries import Attempts, Limiter, asked_to_wait, is_too_often, per_second
@@ -55,7 +64,6 @@ class Runner:
         measure: Measure,
         *,
         executor: Executor | None = None,
-        loop: asyncio.AbstractEventLoop | None = None,
         parallel: int = 1,
         budget: int | None = None,
         seconds: float | None = None,
@@ -86,7 +94,8 @@ class Runner:
         _check_on_fail(study, on_fail)
         if self.parallel > 1:
             study.require_order(f"parallel={self.parallel}")
-        self._calls = Calls(measure, executor, loop)
+        host = take_host()
+        self._calls = Calls(measure, executor, None if host is None else host.loop)
         self._limiter = Limiter(self.parallel, per_second(rate))
         self._running: dict[Future[Any], Call] = {}
         self._done: SimpleQueue[Future[Any] | None] = SimpleQueue()  # None: wake up
@@ -97,6 +106,10 @@ class Runner:
         self.look: Callable[[], None] | None = None  # called now and then, by the thread that runs
         self.failed, self.last_failure = 0, ""  # of this run: how many, and what the last was
         self.notes: list[str] = []  # for the warnings of the result
+        self.say: Callable[[str], None] | None = _print  # what is far off, early and once
+        self._adviser = Adviser(study, self.budget)
+        if host is not None:
+            host.begin(self.cancel)
 
     def run(self) -> Result:
         """Until the rule stops, a budget is spent, or an interrupt."""
@@ -118,8 +131,7 @@ class Runner:
                     break
                 else:  # what is told would be enough, but for pulls that another process makes
                     time.sleep(LOOK)
-                if self.look is not None:
-                    self.look()
+                self._look()
             if self._is_cancelled:
                 ended = "interrupted"
                 self._release()
@@ -140,6 +152,15 @@ class Runner:
         if self.notes and not result.certified:
             result = replace(result, warnings=(*result.warnings, *self.notes))
         return result
+
+    def _look(self) -> None:
+        """Between two answers: what is shown, and what is to be said."""
+        if self.look is not None:
+            self.look()
+        if (said := self._adviser.look()) is not None:
+            self.notes.append(said)
+            if self.say is not None:
+                self.say(said)
 
     def cancel(self) -> None:
         """End the run soon, from another thread: what is under way may be handed out again."""
@@ -250,7 +271,7 @@ class Runner:
     # --- what failed ------------------------------------------------------------------------------
 
     def _counted(self, pull: Pull) -> Hashable:
-        """What failures are counted for: the pull; its arm where another attempt is another pull."""
+        """What failures are counted for: the pull, or its arm where a new attempt is a new pull."""
         return pull.arm if self.study.specification.lost == "worst" else pull.id
 
     def _failed(self, call: Call, why: str, error: BaseException | None = None) -> None:
@@ -353,6 +374,10 @@ def _check_on_fail(study: Study, on_fail: str) -> None:
             raise InputError(
                 'on_fail="low" was refused: with lost="worst" every failure counts as the worst'
             )
+
+
+def _print(text: str) -> None:
+    print(f"bestk: {text}", file=sys.stderr, flush=True)
 
 
 def _said(error: BaseException) -> str:

@@ -11,12 +11,12 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 from bestk.arguments import as_float, count, shown, string
-from bestk.decisions import DecisionClass
+from bestk.decisions import DecisionClass, TopK
 from bestk.decisions.labels import label, read_arms, read_pairs, thaw
 from bestk.errors import InputError, OracleError, PullError
 from bestk.kernels.types import LIL_UCB
@@ -31,7 +31,7 @@ from bestk.study.journal import Journal
 from bestk.study.pulls import Pull, key_of
 from bestk.study.result import Result, Stopped, printed
 from bestk.study.specification import given, specify
-from bestk.study.summary import summarise
+from bestk.study.summary import slack_for, summarise
 
 _event = partial(tuple.__new__, Event)  # quicker than its own constructor
 
@@ -420,6 +420,27 @@ class Study:
                 found.append((arm, fold.orders.item(arm, numbers[arm]), score))
                 numbers[arm] += 1
             return found
+
+    def beside(self) -> Iterator[tuple[int, int, Any]]:
+        """Of an evaluation: arm, position of the item and what was returned beside the score."""
+        fold = self._fold
+        if fold.extras.kept:
+            arms: dict[str, int] = {}
+            for kind, key, arm, _, data, _ in self._journal.storage.read(self.name):
+                if kind == ev.ASKED:
+                    arms.setdefault(key, arm)
+                elif kind == ev.TOLD and data and key in fold.positions:
+                    yield arms[key], fold.positions[key], extras.read(data)
+
+    @property
+    def forecasts(self) -> bool:
+        """Whether results come with a forecast: for the K best, once every arm was observed."""
+        return isinstance(self.problem.decision, TopK) and self._fold.machine.is_whole
+
+    def slack_for(self, more: int) -> float | None:
+        """An estimate of the least epsilon that would be certified after so many more pulls."""
+        with self._lock:
+            return slack_for(self._fold, more)
 
     @property
     def totals(self) -> dict[str, float]:

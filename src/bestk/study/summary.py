@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -25,6 +26,7 @@ from bestk.study.intervals import in_units, intervals
 from bestk.study.result import ArmResult, Result, Status, Stopped, Waiting
 from bestk.study.tally import Tally
 
+HALVINGS = 12  # of the range in which a slack is looked for
 PLACES = 32  # tried for the boundary of a forecast; arbitrary
 TIED, MANY = 0.1, 1000  # a gap below a tenth of the radii after a thousand samples; arbitrary
 
@@ -72,6 +74,7 @@ def summarise(name: str, fold: Fold, seconds: float, ended: Stopped | None) -> R
         assumptions=_assumptions(fold),
         warnings=_warnings(fold),
         maximize=problem.maximize,
+        totals=dict(fold.extras.totals),
     )
 
 
@@ -160,6 +163,21 @@ def _is_tied(fold: Fold, problem: Problem, low: FloatArray, high: FloatArray) ->
     gap = float(np.ptp(fold.state.means[pair]))
     width = float((high - low)[pair].min()) / 2.0
     return bool(fold.state.counts[pair].min() >= MANY and gap < TIED * width)
+
+
+def slack_for(fold: Fold, more: int) -> float | None:
+    """An estimate of the least slack that so many more pulls would do for."""
+    problem = fold.specification.problem
+    most = fold.stepper.certifiable_epsilon
+    if most is None or not most > 0.0 or not fold.machine.is_whole:
+        return None
+    low, high = intervals(fold.machine)
+    least = 0.0
+    for _ in range(HALVINGS):
+        middle = (least + most) / 2.0
+        needed = _forecast(fold, replace(problem, epsilon=middle), low, high)
+        least, most = (middle, most) if needed is None or needed > more else (least, middle)
+    return most
 
 
 def _forecast(fold: Fold, problem: Problem, low: FloatArray, high: FloatArray) -> int | None:

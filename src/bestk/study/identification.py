@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Hashable, Iterable, Mapping
 from concurrent.futures import Executor
@@ -13,6 +12,8 @@ from bestk.decisions import DecisionClass
 from bestk.rewards import Rewards
 from bestk.storage import Storage
 from bestk.study.calls import Measure
+from bestk.study.hosting import hosted
+from bestk.study.live import own, shown
 from bestk.study.result import Result
 from bestk.study.runner import BACKOFF, RETRIES, Progress, Runner
 from bestk.study.study import Study
@@ -81,9 +82,11 @@ def identify(
     runner = Runner(
         study, pull, executor=executor, parallel=parallel, budget=budget, seconds=seconds,
         cost=cost, timeout=timeout, retries=retries, backoff=backoff, rate=rate, on_fail=on_fail,
+        progress=own(progress),
         resume=how_to_resume(storage),
     )  # fmt: skip
-    return runner.run()
+    with shown(runner, progress):
+        return runner.run()
 
 
 def how_to_resume(storage: Storage | str | os.PathLike[str] | None, what: str = "study") -> str:
@@ -98,3 +101,6 @@ def how_to_resume(storage: Storage | str | os.PathLike[str] | None, what: str = 
         f"all answers so far are kept, and the {what} can be resumed by the same call, with the"
         f" same storage{where}"
     )
+
+
+aidentify = hosted(identify)
