@@ -17,6 +17,7 @@ from bestk.storage import events as ev
 from bestk.study import Study
 
 WORTH = {"a": 0.1, "b": 0.9}
+CLOSE = {"a": 0.45, "b": 0.55}
 EASY = {"k": 1, "rewards": bestk.Bounded(), "seed": 1, "backoff": 0.0}
 
 
@@ -45,7 +46,7 @@ class Handler(BaseHTTPRequestHandler):
         threading.Event().wait(0.01)  # work
         with server.lock:
             server.under_way -= 1
-        body = b"" if is_refused else json.dumps(WORTH[self.path[1:]]).encode()
+        body = b"" if is_refused else json.dumps(CLOSE[self.path[1:]]).encode()
         self.send_response(429 if is_refused else 200)
         if is_refused:
             self.send_header("Retry-After", "0.01")
@@ -70,10 +71,14 @@ def endpoint():
 
 def test_an_endpoint_that_refuses_slows_the_run_down_and_does_not_end_it(endpoint):
     def pull(arm):
-        with urllib.request.urlopen(endpoint.url + arm) as response:
-            return json.load(response)
+        try:
+            with urllib.request.urlopen(endpoint.url + arm) as response:
+                return json.load(response)
+        except urllib.error.HTTPError as error:
+            error.close()
+            raise
 
-    result = bestk.identify("ab", pull, **EASY | {"backoff": 0.01}, parallel=24, epsilon=0.1)
+    result = bestk.identify("ab", pull, **EASY | {"backoff": 0.01}, parallel=24)
     assert (result.certified, result.top) == (True, ("b",))
     assert endpoint.refused > 0
     assert endpoint.refused < endpoint.answered  # at 24 at once most calls would be refused

@@ -162,5 +162,5 @@ class Limiter:
         """A call made at `since`, with so many under way, was refused: 429."""
         self._latency += 0.2 * (now - since - self._latency)
         self.pause(now + asked)
-        if since > self._cut:
+        if since >= self._cut:
             self.window, self._cut = max(LEAST, min(self.window, running) / 2.0), now
