@@ -53,7 +53,7 @@ def test_a_small_file_has_the_defaults(read, tmp_path):
     problem = found.problem
     assert (problem.delta, problem.epsilon, problem.policy) == (0.05, 0.0, "e-lucb")
     assert (problem.rewards, problem.maximize) == (bestk.Bounded(0, 1), True)
-    assert (found.retries, found.parallel, found.pulls, found.seconds) == (0, 1, None, None)
+    assert (found.retries, found.parallel, found.pulls, found.seconds) == (3, 1, None, None)
     assert (found.storage, found.durability) == (tmp_path / "mine.db", "process")
     assert (found.pull("a"), found.pull("b")) == (1, 0.5)
 

@@ -99,8 +99,8 @@ def test_retries_are_counted_for_every_pull():
     result = bestk.identify("ab", pull, **EASY, parallel=8, retries=2)
     assert result.certified
     assert set(tried.values()) == {3}
+    tried.clear()
     with pytest.raises(ArmFailedError, match="failed 2 times in a row, the last time with OSError"):
-        tried.clear()
         bestk.identify("ab", pull, **EASY, parallel=8, retries=1)
 
 
@@ -140,9 +140,10 @@ def test_where_losses_count_as_the_worst_no_pull_is_made_again(tmp_path):
     assert bestk.identify("ab", pull, **EASY, lost="worst", storage=file).certified
     kinds = [event.kind for event in SQLiteStorage(file).read("identify")]
     assert (kinds.count(ev.FAILED), kinds.count(ev.RETRIED)) == (2, 0)
+    study = Study("s", "ab", k=1, lost="worst")
+    (pulled,) = study.ask()
     with pytest.raises(InputError, match="worst"):
-        study = Study("s", "ab", k=1, lost="worst")
-        study.retry(study.ask()[0])
+        study.retry(pulled)
 
 
 def broken(arm):
@@ -218,7 +219,11 @@ def test_coroutines_share_a_loop_and_so_may_share_a_client():
     assert 1 < client.most <= 4
     assert client.loop.is_closed()
     client = Client()
-    assert bestk.identify("ab", lambda arm: client.ask(arm), **EASY, parallel=4).certified
+
+    def returns_a_coroutine(arm):
+        return client.ask(arm)
+
+    assert bestk.identify("ab", returns_a_coroutine, **EASY, parallel=4).certified
 
 
 def test_a_loop_that_runs_in_the_calling_thread_is_in_nobodys_way():

@@ -178,7 +178,7 @@ def _read(path: Path, data: dict[str, Any]) -> StudyFile:
             pull.get("json_field"),
             pull.get("timeout"),
             pull.get("extra", False),
-        ),  # fmt: skip
+        ),
         retries=pull.get("retries", RETRIES),
         backoff=pull.get("backoff", BACKOFF),
         rate=pull.get("rate"),
