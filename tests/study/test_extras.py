@@ -11,10 +11,16 @@ import bestk
 from bestk.errors import InputError
 from bestk.study import Study
 from bestk.study.extras import read, split, written
+from helpers import command
 from helpers.command import good
 
 WORTH = {"a": 0.1, "b": 0.9}
 EASY = {"k": 1, "seed": 1}
+
+
+def fine(*args):
+    done = command.bestk(*args)
+    assert done.returncode == 0, done.stderr
 
 
 def priced(arm):
@@ -37,17 +43,17 @@ def test_extras_are_kept_summed_and_change_nothing(file):
 
 
 def test_extras_are_exported_reported_and_certified(file, tmp_path):
-    rows = json.loads(good("export", file, "--format", "json").out)
+    rows = json.loads(good("export", file, "--format", "json"))
     assert {row["extra"]["text"] for row in rows} == {"said by a", "said by b"}
-    table = list(csv.DictReader(io.StringIO(good("export", file, "--format", "csv").out)))
+    table = list(csv.DictReader(io.StringIO(good("export", file, "--format", "csv"))))
     assert [json.loads(row["extra"]) for row in table] == [row["extra"] for row in rows]
-    assert json.loads(good("status", file, "--json").out)["totals"]["tokens"] == 7 * len(rows)
-    assert "sum of tokens" in good("status", file).out
-    good("report", file, "-o", tmp_path / "page.html")
+    assert json.loads(good("status", file, "--json"))["totals"]["tokens"] == 7 * len(rows)
+    assert "sum of tokens" in good("status", file)
+    fine("report", file, "-o", tmp_path / "page.html")
     assert "sum of cost" in (tmp_path / "page.html").read_text()
-    good("certify", file, "-o", tmp_path / "c.json")
-    good("verify", tmp_path / "c.json", file)
-    good("doctor", file)
+    fine("certify", file, "-o", tmp_path / "c.json")
+    fine("verify", tmp_path / "c.json", file)
+    fine("doctor", file)
 
 
 def test_a_study_with_pulls_made_again_is_verified(tmp_path):
@@ -61,10 +67,10 @@ def test_a_study_with_pulls_made_again_is_verified(tmp_path):
 
     file = tmp_path / "s.db"
     bestk.identify("ab", pull, **EASY, storage=file, backoff=0)
-    good("certify", file, "-o", tmp_path / "c.json")
-    good("verify", tmp_path / "c.json", file)
-    good("doctor", file)
-    assert len(json.loads(good("export", file, "--format", "json").out)) > len(tried) > 1
+    fine("certify", file, "-o", tmp_path / "c.json")
+    fine("verify", tmp_path / "c.json", file)
+    fine("doctor", file)
+    assert len(json.loads(good("export", file, "--format", "json"))) > len(tried) > 1
 
 
 def test_what_json_cannot_hold_is_kept_as_a_text():
