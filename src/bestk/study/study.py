@@ -10,13 +10,12 @@ import json
 import os
 import threading
 import time
-from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
 from bestk.arguments import as_float, count, shown, string
-from bestk.decisions import DecisionClass, TopK
+from bestk.decisions import DecisionClass
 from bestk.decisions.labels import label, read_arms, read_pairs, thaw
 from bestk.errors import InputError, OracleError, PullError
 from bestk.kernels.types import LIL_UCB
@@ -25,18 +24,19 @@ from bestk.storage import Storage, forks
 from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study import extras, notebook
+from bestk.study.figures import Figures
 from bestk.study.handover import Handover
 from bestk.study.items import ItemSet, read_items
 from bestk.study.journal import Journal
 from bestk.study.pulls import Pull, key_of
 from bestk.study.result import Result, Stopped, printed
 from bestk.study.specification import given, specify
-from bestk.study.summary import slack_for, summarise
+from bestk.study.summary import summarise
 
 _event = partial(tuple.__new__, Event)  # quicker than its own constructor
 
 
-class Study:
+class Study(Figures):
     """Find the best arms from observations as they come, crash-safe and shareable.
 
     `arms` are any hashable labels (in a file: texts, numbers, or tuples of them), `k` of which are
@@ -408,45 +408,6 @@ class Study:
         """The result, with the reason why sampling ended if it was not the rule."""
         with self._lock:
             return summarise(self.name, self._fold, self.seconds, ended)
-
-    @property
-    def scored(self) -> list[tuple[int, int, float]]:
-        """Of an evaluation: arm, position of the item and score, in the order of counting."""
-        with self._lock:
-            fold, numbers = self._fold, Counter[int]()
-            found = []
-            for arm, score in fold.scored:
-                assert fold.orders is not None
-                found.append((arm, fold.orders.item(arm, numbers[arm]), score))
-                numbers[arm] += 1
-            return found
-
-    def beside(self) -> Iterator[tuple[int, int, Any]]:
-        """Of an evaluation: arm, position of the item and what was returned beside the score."""
-        fold = self._fold
-        if fold.extras.kept:
-            arms: dict[str, int] = {}
-            for kind, key, arm, _, data, _ in self._journal.storage.read(self.name):
-                if kind == ev.ASKED:
-                    arms.setdefault(key, arm)
-                elif kind == ev.TOLD and data and key in fold.positions:
-                    yield arms[key], fold.positions[key], extras.read(data)
-
-    @property
-    def forecasts(self) -> bool:
-        """Whether results come with a forecast: for the K best, once every arm was observed."""
-        return isinstance(self.problem.decision, TopK) and self._fold.machine.is_whole
-
-    def slack_for(self, more: int) -> float | None:
-        """An estimate of the least epsilon that would be certified after so many more pulls."""
-        with self._lock:
-            return slack_for(self._fold, more)
-
-    @property
-    def totals(self) -> dict[str, float]:
-        """Sums of the numbers that answers carried beside their rewards, by name."""
-        with self._lock:
-            return dict(self._fold.extras.totals)
 
     @property
     def is_stopped(self) -> bool:
