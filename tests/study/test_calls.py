@@ -198,8 +198,9 @@ def test_an_error_says_how_to_go_on(tmp_path):
 class Client:
     """As real ones: belongs to the loop of its first call, and to no other."""
 
-    def __init__(self):
+    def __init__(self, together=1):
         self.loop, self.gate, self.under_way, self.most = None, None, 0, 0
+        self.together = together  # calls that the first ones wait for
 
     async def ask(self, arm):
         if self.loop is None:
@@ -207,6 +208,8 @@ class Client:
         assert asyncio.get_running_loop() is self.loop
         self.under_way += 1
         self.most = max(self.most, self.under_way)
+        while self.most < self.together:
+            await asyncio.sleep(0)
         async with self.gate:
             await asyncio.sleep(0)
         self.under_way -= 1
@@ -214,9 +217,9 @@ class Client:
 
 
 def test_coroutines_share_a_loop_and_so_may_share_a_client():
-    client = Client()
+    client = Client(together=4)
     assert bestk.identify("ab", client.ask, **EASY, parallel=4).certified
-    assert 1 < client.most <= 4
+    assert client.most == 4
     assert client.loop.is_closed()
     client = Client()
 
@@ -250,7 +253,7 @@ def test_awaited_runs_use_the_loop_of_the_caller_and_do_not_block_it():
     result, loop = asyncio.run(main())
     assert result.certified
     assert client.loop is loop
-    assert len(beats) > result.samples
+    assert len(beats) > 10
 
 
 def test_a_run_that_is_cancelled_ends_its_calls_and_can_be_resumed(tmp_path):
