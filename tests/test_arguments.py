@@ -104,7 +104,7 @@ def test_what_is_no_number_is_tried_again(reward):
         calls.append(arm)
         return reward if len(calls) == 1 else 0.5
 
-    result = bestk.identify("abc", pull, k=1, retries=1, budget=3)
+    result = bestk.identify("abc", pull, k=1, retries=1, backoff=0, budget=3)
     assert (len(calls), result.samples) == (4, 3)
     assert sum(arm.failed for arm in result.arms) == 1
 

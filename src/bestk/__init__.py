@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from bestk.study import Pull as Pull
     from bestk.study import Result as Result
     from bestk.study import Study as Study
+    from bestk.study import aevaluate as aevaluate
+    from bestk.study import aidentify as aidentify
     from bestk.study import evaluate as evaluate
     from bestk.study import identify as identify
 
@@ -107,6 +109,8 @@ _HOMES = {
     "Result": "study",
     "compile": "ahead",
     "Study": "study",
+    "aevaluate": "study",
+    "aidentify": "study",
     "evaluate": "study",
     "identify": "study",
 }

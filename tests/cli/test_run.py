@@ -156,7 +156,7 @@ def test_failed_pulls_are_retried_recorded_and_shown(write, tmp_path, here):
     path = write('"sh flaky.sh {value}"', pull="retries = 2")
     done = here(0, "run", path)
     assert "failed pulls: 2, the last: " in done.err
-    reasons = [event.data for event in log(path) if event.kind == ev.FAILED]
+    reasons = [event.data for event in log(path) if event.kind == ev.RETRIED]
     assert reasons[0] == "NoReward: exit code 3: no luck"
     assert "no number" in reasons[1]
 

@@ -363,3 +363,13 @@ def test_an_infinite_reward_ends_the_run_at_once(printed, field, tmp_path):
     with pytest.raises(ArmFailedError, match="broke the assumption"):
         identify(["a", "b"], pull, k=1, retries=3)
     assert (tmp_path / "ran").read_text() == "x\n"
+
+
+def test_a_command_may_keep_all_that_it_printed(tmp_path):
+    (tmp_path / "printed").write_text('{"score": 0.5, "cost": 2}')
+    template = Template("cat printed", shell=True)
+    assert CommandPull(template, {"a": {}}, tmp_path, "score")("a") == 0.5
+    kept = CommandPull(template, {"a": {}, "b": {}}, tmp_path, "score", keeps=True)
+    assert kept("a") == (0.5, {"score": 0.5, "cost": 2})
+    result = identify(["a", "b"], kept, k=1, cost=6)
+    assert (result.samples, result.totals) == (3, {"score": 1.5, "cost": 6})

@@ -53,7 +53,7 @@ def test_a_small_file_has_the_defaults(read, tmp_path):
     problem = found.problem
     assert (problem.delta, problem.epsilon, problem.policy) == (0.05, 0.0, "e-lucb")
     assert (problem.rewards, problem.maximize) == (bestk.Bounded(0, 1), True)
-    assert (found.retries, found.parallel, found.pulls, found.seconds) == (0, 1, None, None)
+    assert (found.retries, found.parallel, found.pulls, found.seconds) == (3, 1, None, None)
     assert (found.storage, found.durability) == (tmp_path / "mine.db", "process")
     assert (found.pull("a"), found.pull("b")) == (1, 0.5)
 
@@ -172,6 +172,11 @@ def test_parameters_become_texts(read):
         ("pull", "timeout = 0", "timeout = 0"),
         ("pull", "timeout = inf", "timeout = inf"),
         ("pull", "retries = -1", "retries = -1"),
+        ("pull", "backoff = -1", "backoff = -1"),
+        ("pull", "rate = 'fast'", "rate = 'fast'"),
+        ("pull", "on_fail = 'withdraw'", "on_fail = 'withdraw'"),
+        ("pull", "extra = true", "give json_field"),
+        ("budget", "cost = 2", "give extra"),
         ("pull", "parallel = 0", "parallel = 0"),
         ("pull", "parallel = 1.5", "parallel = 1.5"),
         ("budget", "pulls = 0", "pulls = 0"),

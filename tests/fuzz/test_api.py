@@ -97,7 +97,7 @@ class Draw:
         reward = self.one([0, 1, 0.5, 1.0])
         pull = self.one([lambda _: reward])
         arms, k, budget = self.one(ARMS), self.one([1, 2]), self.one(SMALL, LIMITED)
-        return bestk.identify(arms, pull, k=k, budget=budget, **settings)
+        return bestk.identify(arms, pull, k=k, budget=budget, backoff=0, **settings)
 
     def simulate(self):
         settings = self.settings("delta epsilon maximize policy variant params seed")
@@ -160,7 +160,7 @@ class Draw:
     def runner(self):
         some = self.some(parallel=[1, 2], seconds=[5.0], timeout=[5.0], retries=[1])
         pull, budget = self.one([lambda arm: arm == "b"]), self.one(SMALL, LIMITED)
-        return Runner(Study("s", "abc", k=1, seed=1), pull, budget=budget, **some).run()
+        return Runner(Study("s", "abc", k=1, seed=1), pull, budget=budget, backoff=0, **some).run()
 
 
 def state(study):

@@ -117,7 +117,7 @@ def test_a_failure_counts_as_the_worst_score_and_is_said():
             raise OSError("no answer")
         return score
 
-    result = evaluate(failing)
+    result = evaluate(failing, retries=0)
     failed = [cell for cell in result.cells if cell.position % 10 == 0]
     assert failed
     assert {cell.score for cell in failed} == {0.0}
@@ -135,7 +135,7 @@ def test_a_cell_that_failed_is_tried_again_before_it_counts():
             raise OSError("busy")
         return score
 
-    result = evaluate(shaky, retries=1)
+    result = evaluate(shaky, retries=1, backoff=0)
     assert result.cells == evaluate(Scorer()).cells
     assert len(scorer.calls) == 2 * result.samples
 
@@ -147,7 +147,7 @@ def test_a_failure_may_end_the_run_which_can_be_resumed(tmp_path):
         return Scorer()(arm, item)
 
     with pytest.raises(ArmFailedError, match="item 3"):
-        evaluate(broken, on_fail="stop", storage=tmp_path / "e.db")
+        evaluate(broken, on_fail="stop", retries=0, storage=tmp_path / "e.db")
     assert evaluate(Scorer(), storage=tmp_path / "e.db").cells == evaluate(Scorer()).cells
 
 

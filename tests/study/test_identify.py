@@ -49,7 +49,8 @@ def test_an_arm_that_fails_too_often_ends_the_run_and_can_be_resumed(tmp_path):
             raise ValueError("broken")
         return "text" if arm == 1 and not healthy else coin(arm)
 
-    settings = {"k": 1, "rewards": bestk.Bernoulli(), "storage": tmp_path / "s.db", "retries": 1}
+    settings = {"k": 1, "rewards": bestk.Bernoulli(), "storage": tmp_path / "s.db", "retries": 1,
+                "backoff": 0}  # fmt: skip
     with pytest.raises(ArmFailedError, match="1 failed 2 times in a row"):
         bestk.identify(range(3), pull, **settings)
     healthy.append(True)
@@ -70,7 +71,7 @@ def test_a_hung_pull_times_out_and_its_late_value_is_not_counted():
         return coin(arm)
 
     result = bestk.identify(
-        range(3), pull, k=1, rewards=bestk.Bernoulli(), timeout=0.2, retries=1, seed=1
+        range(3), pull, k=1, rewards=bestk.Bernoulli(), timeout=0.2, retries=1, backoff=0, seed=1
     )
     release.set()
     assert result.certified
@@ -94,7 +95,7 @@ def test_the_forecast_is_of_the_right_size_though_rewards_vary_little():
 
 def test_a_pull_that_exits_has_failed():
     with pytest.raises(ArmFailedError, match="SystemExit: 3"):
-        bestk.identify("ab", lambda _: sys.exit(3), k=1)
+        bestk.identify("ab", lambda _: sys.exit(3), k=1, retries=0)
 
 
 def test_an_executor_that_is_gone_ends_the_run_and_it_can_be_resumed(tmp_path):
@@ -167,7 +168,7 @@ def test_an_exception_that_no_file_can_hold_is_a_failed_pull_like_any_other(tmp_
             raise error
 
         with pytest.raises(ArmFailedError, match=type(error).__name__):
-            bestk.identify("ab", pull, k=1, storage=tmp_path / f"{i}.db")
+            bestk.identify("ab", pull, k=1, storage=tmp_path / f"{i}.db", retries=0)
 
 
 def test_an_id_belongs_to_one_arm():

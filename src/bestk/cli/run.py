@@ -54,7 +54,8 @@ def run(
             study = given.open()
         runner = Runner(
             study, given.pull, parallel=given.parallel, budget=given.pulls, seconds=given.seconds,
-            retries=given.retries,
+            cost=given.cost, retries=given.retries, backoff=given.backoff, rate=given.rate,
+            on_fail=given.on_fail,
         )  # fmt: skip
         if study.samples and not study.is_stopped:
             note(f"bestk: going on with study {study.name!r} after {study.samples:,} pulls")

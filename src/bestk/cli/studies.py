@@ -118,7 +118,8 @@ def export(
     """Write every observation that counts, in the order in which they were told.
 
     Fields: seq (number of the event), pull (its id), arm, reward, asked and told (times, ISO 8601,
-    UTC; asked is empty for observations made elsewhere), kind (told, or added from elsewhere).
+    UTC; asked is empty for observations made elsewhere), kind (told, or added from elsewhere),
+    extra (what was returned beside the reward; JSON).
 
     In CSV an arm that is no text is written as JSON (1, ["a", 2]), and so is a text with line ends
     or control characters. A text that could be read as JSON ('1), or begins with = + - @, which
@@ -137,9 +138,9 @@ def export(
         if format == "csv":
             writer = csv.writer(stream)
             writer.writerow(Observation._fields)
-            for seq, pull, arm, reward, asked, told, kind in rows:
+            for seq, pull, arm, reward, asked, told, kind, extra in rows:
                 cells = seq, text_cell(pull), label_cell(arm), reward, iso(asked), iso(told), kind
-                writer.writerow(cells)
+                writer.writerow((*cells, None if extra is None else json_.dumps(extra)))
         else:
             stream.write("[")
             for i, row in enumerate(rows):

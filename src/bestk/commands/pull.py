@@ -35,8 +35,9 @@ class CommandPull:
     folder: Path  # where the command runs
     json_field: str | None = None
     timeout: float | None = None
+    keeps: bool = False  # the whole JSON object, beside its field
 
-    def __call__(self, label: str) -> float:
+    def __call__(self, label: str) -> float | tuple[float, Any]:
         """Run the command of that arm."""
         command, env = self.template.fill(label, self.values[label])
         finished = run_command(
@@ -46,7 +47,8 @@ class CommandPull:
             raise NoReward(how_it_failed(finished, self.timeout))
         if self.json_field is None:
             return last_number(finished.output)
-        return json_number(finished.output, self.json_field)
+        reward = json_number(finished.output, self.json_field)
+        return (reward, _last_object(finished.output)) if self.keeps else reward
 
 
 def last_number(output: str) -> float:

@@ -185,7 +185,7 @@ class Race:
     def run(self, budget: int | None = None, watch: Watch = nullcontext) -> RaceResult:
         """Counted runs until the rule stops, the budget is spent, or an interrupt."""
         self._cut_interrupted()
-        runner = Runner(self.study, self._measure, budget=budget)
+        runner = Runner(self.study, self._measure, budget=budget, retries=0)
         try:
             with watch(runner), alone():
                 result = runner.run()

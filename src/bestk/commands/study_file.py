@@ -18,6 +18,8 @@ from bestk.errors import InputError, UnknownName
 from bestk.problem import Problem
 from bestk.rewards import make_rewards
 from bestk.storage import SQLiteStorage
+from bestk.study.retries import per_second
+from bestk.study.runner import BACKOFF, RETRIES
 from bestk.study.study import Study
 
 Test = Callable[[Any], bool]
@@ -37,6 +39,13 @@ def _is_number(value: Any) -> bool:
     return is_one and abs(value) <= sys.float_info.max  # false for nan too
 
 
+def _is_rate(value: Any) -> bool:
+    try:
+        return not isinstance(value, bool) and per_second(value) is not None
+    except InputError:
+        return False
+
+
 def _is_list(test: Test) -> Test:
     return lambda value: isinstance(value, list) and len(value) > 0 and all(map(test, value))
 
@@ -51,6 +60,8 @@ def _one_of(*texts: str) -> Check:
 
 TEXT: Check = ("a text", _is_text)
 NUMBER: Check = ("a finite number", _is_number)
+NOT_NEGATIVE: Check = ("a number of at least 0", lambda value: _is_number(value) and value >= 0)
+RATE: Check = ('a number of calls per second, or a text such as "600/min"', _is_rate)
 POSITIVE: Check = ("a positive number", lambda value: _is_number(value) and value > 0)
 NUMBERS: Check = ("a list of numbers", _is_list(_is_number))
 FLAG: Check = ("true or false", lambda value: isinstance(value, bool))
@@ -68,9 +79,10 @@ KEYS: dict[str, dict[str, Check]] = {
     },
     "pull": {
         "command": COMMAND, "json_field": TEXT, "shell": FLAG, "timeout": POSITIVE,
-        "retries": _whole(0), "parallel": _whole(1),
+        "retries": _whole(0), "backoff": NOT_NEGATIVE, "rate": RATE, "parallel": _whole(1),
+        "on_fail": _one_of("stop", "low"), "extra": FLAG,
     },
-    "budget": {"pulls": _whole(1), "seconds": POSITIVE},
+    "budget": {"pulls": _whole(1), "seconds": POSITIVE, "cost": POSITIVE},
     "storage": {"file": TEXT, "durability": _one_of("process", "full")},
 }  # fmt: skip
 
@@ -87,9 +99,13 @@ class StudyFile:
     lost: str | None
     pull: CommandPull
     retries: int
+    backoff: float
+    rate: float | str | None
+    on_fail: str
     parallel: int
     pulls: int | None  # the most, over all runs of the study
     seconds: float | None  # the most, of one run
+    cost: float | None  # the most, over all runs
     storage: Path
     durability: str
 
@@ -139,6 +155,10 @@ def _read(path: Path, data: dict[str, Any]) -> StudyFile:
     for name, section, key in (("study", study, "k"), ("pull", pull, "command")):
         if key not in section:
             raise InputError(f"{key} is missing from [{name}]")
+    for name, is_given in (("extra", pull.get("extra")), ("cost", "cost" in budget)):
+        needed = "json_field" if name == "extra" else "extra"
+        if is_given and not pull.get(needed):
+            raise InputError(f"{name} was refused: it comes from the JSON printed; give {needed}")
     template = Template(pull["command"], shell=pull.get("shell", False))
     values = _arms(data.get("arms"))
     for label, own in values.items():
@@ -151,11 +171,22 @@ def _read(path: Path, data: dict[str, Any]) -> StudyFile:
         problem=_problem(study, len(values)),
         seed=study.get("seed"),
         lost=study.get("lost"),
-        pull=CommandPull(template, values, folder, pull.get("json_field"), pull.get("timeout")),
-        retries=pull.get("retries", 0),
+        pull=CommandPull(
+            template,
+            values,
+            folder,
+            pull.get("json_field"),
+            pull.get("timeout"),
+            pull.get("extra", False),
+        ),
+        retries=pull.get("retries", RETRIES),
+        backoff=pull.get("backoff", BACKOFF),
+        rate=pull.get("rate"),
+        on_fail=pull.get("on_fail", "stop"),
         parallel=pull.get("parallel", 1),
         pulls=budget.get("pulls"),
         seconds=budget.get("seconds"),
+        cost=budget.get("cost"),
         storage=folder / storage.get("file", f"{path.stem}.db"),
         durability=storage.get("durability", "process"),
     )

@@ -18,6 +18,7 @@ ARM_ADDED = 7  # data: the label, JSON
 ARM_WITHDRAWN = 8  # arm
 STOPPED = 9  # arm: how often arms had come or gone; data: the answer, JSON
 REISSUED = 10  # key: the pull, handed out again; data: whose it was and is, two tokens
+RETRIED = 11  # key: the pull, which failed and is made again, in its place; data: why
 
 
 class Event(NamedTuple):

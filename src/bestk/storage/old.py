@@ -12,7 +12,7 @@ from bestk.storage import checksums, schema
 from bestk.storage import events as ev
 
 CHUNK = 2000  # rows copied at a time
-KINDS = frozenset(range(ev.CREATED, ev.REISSUED + 1))
+KINDS = frozenset(range(ev.CREATED, ev.RETRIED + 1))
 Row = tuple[Any, ...]
 
 _kind, _key, _reward = itemgetter(0), itemgetter(1), itemgetter(3)

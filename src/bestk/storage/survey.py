@@ -13,7 +13,8 @@ from bestk.storage import events as ev
 from bestk.storage.old import KINDS, Row
 
 REACH = 10_000_000  # events that damage may hide at once
-ANSWERS = {ev.TOLD, ev.FORGOTTEN, ev.EXPIRED, ev.FAILED, ev.REISSUED}  # to a pull asked for
+# to a pull asked for
+ANSWERS = {ev.TOLD, ev.FORGOTTEN, ev.EXPIRED, ev.FAILED, ev.REISSUED, ev.RETRIED}
 TYPES = (int, str, int, float, str, float)  # of an event's columns
 SELECT = schema.SELECT.replace("{1}", "{1}, seq")
 STORED, SEQ = 6, 7  # columns of it

@@ -41,7 +41,7 @@ def _singly(
     while event is not None and event[4] == ALONE and event[0] == ASKED:
         following = next(rest, None)
         key, arm = event[1], event[2]
-        if following is None or following[1] != key or following[0] != TOLD:
+        if following is None or following[1] != key or following[0] != TOLD or following[4]:
             break
         reward = following[3]
         if arm not in places or key in gone or answers.setdefault(key, reward) is not reward:
@@ -71,7 +71,7 @@ def _in_batches(
             asked.append(event)
         told: list[Event] = []
         for pull in asked:
-            if event is None or event[0] != TOLD or event[1] != pull[1]:
+            if event is None or event[0] != TOLD or event[1] != pull[1] or event[4]:
                 return asked + told, event
             told.append(event)
             event = next(rest, None)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import os
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, fields
@@ -15,11 +15,17 @@ from bestk.arguments import count, require_function
 from bestk.errors import InputError, UnknownName
 from bestk.rewards import Bounded
 from bestk.storage import Storage
+from bestk.study.calls import required
+from bestk.study.extras import is_number, split
+from bestk.study.hosting import hosted
+from bestk.study.identification import how_to_resume
+from bestk.study.live import own, shown
+from bestk.study.pulls import Pull
 from bestk.study.result import Result
-from bestk.study.runner import Progress, Runner
+from bestk.study.runner import BACKOFF, RETRIES, Progress, Runner
 from bestk.study.study import Study
 
-Score = Callable[[Any, Any], Any]  # arm, item -> a number, or a coroutine that gives one
+Score = Callable[..., Any]  # arm, item -> a number, or a coroutine that gives one
 ON_FAIL = ("low", "stop")
 
 
@@ -32,6 +38,7 @@ class Cell:
     item: Any
     score: float
     order: int
+    extra: Any = None  #: what the scorer returned beside the score
 
 
 @dataclass(frozen=True)
@@ -71,21 +78,46 @@ def summarise(study: Study, result: Result) -> Evaluation:
 
 def cells(study: Study) -> Iterable[Cell]:
     """The scores that count, in order."""
+    beside = {(arm, position): extra for arm, position, extra in study.beside()}
     for order, (arm, position, score) in enumerate(study.scored):
         item = None if study.items is None else study.items[position]
-        yield Cell(study.arms[arm], position, item, score, order)
+        yield Cell(study.arms[arm], position, item, score, order, beside.get((arm, position)))
 
 
-async def _mean_of(values: list[Any]) -> float:
-    return sum([float(await value) for value in values]) / len(values)
+def _mean_of(values: list[Any]) -> Any:
+    """The mean score, and what came beside the scores, if anything did."""
+    scores, extras = zip(*map(split, values), strict=True)
+    mean = sum(map(float, scores)) / len(scores)
+    return mean if all(extra is None for extra in extras) else (mean, _joined(extras))
+
+
+def _joined(extras: Iterable[Any]) -> dict[str, Any]:
+    """What came beside several scores: sums of numbers, lists of everything."""
+    kept = list(extras)
+    totals: Counter[str] = Counter()
+    for extra in kept:
+        for name, value in extra.items() if isinstance(extra, dict) else ():
+            if is_number(value):
+                totals[name] += value
+    return {**totals, "repeats": kept}
+
+
+async def _awaited_mean(values: list[Any]) -> Any:
+    return _mean_of([await value for value in values])
 
 
 def _repeated(score: Score, repeats: int, arm: Any, item: Any) -> Any:
     """The mean of several scores of one cell, fixed in advance: a cell is never scored anew."""
-    values = [score(arm, item) for _ in range(repeats)]
-    if inspect.isawaitable(values[0]):
-        return asyncio.run(_mean_of(values))
-    return sum(map(float, values)) / repeats
+    return _mean_over([score(arm, item) for _ in range(repeats)])
+
+
+def _repeated_pull(score: Score, repeats: int, arm: Any, item: Any, pull: Pull) -> Any:
+    """The same of a scorer that wants to know its pull."""
+    return _mean_over([score(arm, item, pull) for _ in range(repeats)])
+
+
+def _mean_over(values: list[Any]) -> Any:
+    return _awaited_mean(values) if inspect.isawaitable(values[0]) else _mean_of(values)
 
 
 def evaluate(
@@ -108,11 +140,14 @@ def evaluate(
     budget: int | None = None,
     seconds: float | None = None,
     timeout: float | None = None,
-    retries: int = 0,
+    cost: float | None = None,
+    retries: int = RETRIES,
+    backoff: float = BACKOFF,
+    rate: float | str | None = None,
     storage: Storage | str | os.PathLike[str] | None = None,
     name: str = "evaluate",
     seed: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Evaluation:
     """Find the k arms with the best mean score over these items, scoring as few cells as possible.
 
@@ -124,8 +159,10 @@ def evaluate(
     could be, and the means over these are compared, which takes more scores and may end without a
     certificate. The other arguments are those of `identify`.
 
-    A call that fails is tried `retries` times more. After that its cell counts as the worst score
-    (`on_fail="low"`; the result says how many), or the run ends with `ArmFailedError` (`"stop"`).
+    The scorer may return `(score, extra)`, and take a third argument, the pull. A call that fails
+    is tried `retries` times more, with growing pauses. After that its cell counts as the worst
+    score (`on_fail="low"`; the result says how many), or the run ends with `ArmFailedError`
+    (`"stop"`).
     """
     require_function(score, "score")  # before a file is made
     if on_fail not in ON_FAIL:
@@ -137,9 +174,15 @@ def evaluate(
         name, arms, k=k, delta=delta, epsilon=epsilon, rewards=Bounded(low, high),
         maximize=maximize, params=params, storage=storage, seed=seed, items=items, target=target,
     )  # fmt: skip
-    measure = score if repeats == 1 else partial(_repeated, score, repeats)
+    again = _repeated_pull if required(score) == 3 else _repeated
+    measure = score if repeats == 1 else partial(again, score, repeats)
     runner = Runner(
         study, measure, executor=executor, parallel=parallel, budget=budget, seconds=seconds,
-        timeout=timeout, retries=retries, progress=progress, stops=on_fail == "stop",
+        cost=cost, timeout=timeout, retries=retries, backoff=backoff, rate=rate, on_fail=on_fail,
+        progress=own(progress), resume=how_to_resume(storage, "evaluation"),
     )  # fmt: skip
-    return summarise(study, runner.run())
+    with shown(runner, progress):
+        return summarise(study, runner.run())
+
+
+aevaluate = hosted(evaluate)

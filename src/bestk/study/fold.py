@@ -31,6 +31,7 @@ from bestk.policies.stepper import Stepper
 from bestk.storage import events as ev
 from bestk.storage.events import ASKED, OBSERVED, TOLD, Event
 from bestk.study import answered
+from bestk.study.extras import Extras
 from bestk.study.items import Orders
 from bestk.study.order import Open, Order, opened
 from bestk.study.planning import Planner, add_hole
@@ -72,7 +73,9 @@ class Fold:
         self.numbers = {label: arm for arm, label in enumerate(self.all_labels)}
         self.newcomers: dict[int, Hashable] = {}  # labels that only this process can hold
         self.tally = Tally(specification.problem.rewards, len(self.all_labels))
-        self.failed = [0] * len(self.all_labels)
+        self.failed = [0] * len(self.all_labels)  # attempts
+        self.retried: Counter[int] = Counter()  # of these, such that their pull was made again
+        self.extras = Extras()  # what answers carry beside their rewards
         self.lost: Counter[tuple[int, int]] = Counter()  # pulls given up, by kind of event and arm
         self.holes = [0] * len(self.all_labels)  # pulls without a value among those that count
         self._told: list[int] = []  # rows of what counts and the policy has yet to be told
@@ -192,7 +195,7 @@ class Fold:
         self.handed += 1
 
     def _answer(self, event: Event) -> None:
-        _, key, _, reward, _, _ = event
+        _, key, _, reward, data, _ = event
         pull = self.open.pop(key, None)
         if pull is None:  # a second answer, or one to a pull given up
             self._require_asked(key)
@@ -200,6 +203,8 @@ class Fold:
         self.answers[key] = reward
         self.told += 1
         arm = pull[0]
+        if data:
+            self.extras.add(arm, data)
         if self.order.passes(arm, pull[3]):
             self.planner.closed(arm)
             self._told.append(self.rows[arm])
@@ -263,6 +268,11 @@ class Fold:
         if kind in (ev.FORGOTTEN, ev.EXPIRED, ev.FAILED):
             self._require_asked(key)
             self._lose(kind, key)
+        elif kind == ev.RETRIED:  # the pull keeps its place
+            self._require_asked(key)
+            if key in self.open:
+                self.failed[self.open[key].arm] += 1
+                self.retried[self.open[key].arm] += 1
         elif kind == ev.REISSUED:
             self._require_asked(key)
             if key in self.open:
@@ -295,8 +305,7 @@ class Fold:
         self.gone.add(key)
         worst = None
         if self.orders is not None:
-            rewards = self.specification.problem.rewards
-            worst = float(getattr(rewards, "low" if self.spec.sign > 0 else "high"))
+            worst = self.specification.worst_reward
             self.told += 1
         self._settle(self.open.pop(key), worst)
 

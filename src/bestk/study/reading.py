@@ -6,13 +6,14 @@ import os
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bestk.arguments import shown
 from bestk.errors import BestkError, InputError, StorageError, UnknownName
 from bestk.storage import SQLiteStorage
 from bestk.storage import events as ev
 from bestk.storage.events import Event
+from bestk.study import extras
 from bestk.study.fold import Fold
 from bestk.study.specification import Specification
 from bestk.study.study import Study
@@ -83,6 +84,7 @@ class Observation(NamedTuple):
     asked: float | None
     told: float
     kind: str  # told, or added
+    extra: Any = None  # what was returned beside the reward
 
 
 def observations(storage: SQLiteStorage, name: str) -> Iterator[Observation]:
@@ -109,7 +111,8 @@ def observations(storage: SQLiteStorage, name: str) -> Iterator[Observation]:
             if pull is not None:
                 answered.add(key)
                 label = fold.all_labels[pull[0]]
-                yield Observation(seq, key, label, reward, pull[1], at, "told")
+                beside = extras.read(data) if data else None
+                yield Observation(seq, key, label, reward, pull[1], at, "told", beside)
         elif kind == ev.OBSERVED:
             if key not in observed and arm in fold.rows:
                 observed.add(key)

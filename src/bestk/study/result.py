@@ -61,6 +61,8 @@ class Result:
     waiting: tuple[Waiting, ...] = ()  #: the pulls that they wait for
     assumptions: tuple[str, ...] = ()  #: what the guarantee rests on beside the reward assumption
     warnings: tuple[str, ...] = ()  #: what speaks against it
+    #: sums of the numbers that answers carried beside their rewards, by name
+    totals: dict[str, float] = field(default_factory=dict)
     maximize: bool = field(default=True, repr=False)  #: for the order of the table
 
     @property

@@ -44,6 +44,12 @@ class Specification:
     order: str = "asked"
     items: ItemSet | None = None  # of an evaluation
 
+    @property
+    def worst_reward(self) -> float | None:
+        """The lowest reward there is, the highest where these are costs; None without a range."""
+        end = getattr(self.problem.rewards, "low" if self.problem.maximize else "high", None)
+        return None if end is None else float(end)
+
     def require_max_arms(self, arm: Hashable) -> int:
         """How many arms there may ever be; refuses a change of arms where they are fixed."""
         if self.max_arms is None:

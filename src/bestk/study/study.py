@@ -10,7 +10,6 @@ import json
 import os
 import threading
 import time
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -24,7 +23,8 @@ from bestk.rewards import Rewards
 from bestk.storage import Storage, forks
 from bestk.storage import events as ev
 from bestk.storage.events import Event
-from bestk.study import notebook
+from bestk.study import extras, notebook
+from bestk.study.figures import Figures
 from bestk.study.handover import Handover
 from bestk.study.items import ItemSet, read_items
 from bestk.study.journal import Journal
@@ -36,7 +36,7 @@ from bestk.study.summary import summarise
 _event = partial(tuple.__new__, Event)  # quicker than its own constructor
 
 
-class Study:
+class Study(Figures):
     """Find the best arms from observations as they come, crash-safe and shareable.
 
     `arms` are any hashable labels (in a file: texts, numbers, or tuples of them), `k` of which are
@@ -198,17 +198,21 @@ class Study:
         item = None if self.items is None else self.items[position]
         return Pull(key, label, pull.order, item, position)
 
-    def tell(self, pull: Pull | str, reward: float) -> None:
+    def tell(self, pull: Pull | str, reward: float, extra: Any = None) -> None:
         """Record the reward of a pull, exactly once; durable on return.
 
         A second answer is refused, except the same value again, which changes nothing. A reward
-        that the assumption rules out is refused, and the pull stays open.
+        that the assumption rules out is refused, and the pull stays open. `extra` (JSON: a
+        transcript, tokens, costs) is kept with the answer; nothing decides by it.
         """
+        self._tell(pull, reward, extras.written(extra))
+
+    def _tell(self, pull: Pull | str, reward: float, data: str) -> None:
         key = pull.id if isinstance(pull, Pull) else pull
         with self._lock:
             if isinstance(key, str) and key in self._fold.open:  # as it nearly always is: quickly
                 value = self.problem.rewards.read_for_policy(reward)
-                self._journal.append(_event((ev.TOLD, key, -1, value, "", time.time())))
+                self._journal.append(_event((ev.TOLD, key, -1, value, data, time.time())))
                 if self._fold.answers.get(key) == value:
                     return
                 raise PullError(  # another process was first
@@ -257,6 +261,31 @@ class Study:
             arm = self._fold.open[key].arm
             self._journal.log(ev.FAILED, key, data=string(why, "why"))
             return self._fold.failed[arm]
+
+    def retry(self, pull: Pull | str, why: str = "") -> None:
+        """Record that an attempt came to nothing and the pull, in its place, is made again.
+
+        That assumes what `lost="skip"` assumes: failing does not depend on the reward.
+        """
+        with self._lock:
+            if self.specification.lost == "worst":
+                raise InputError(
+                    'making a pull again was refused: with lost="worst" what failed counts as the'
+                    " worst; let it fail, and ask for another"
+                )
+            self._journal.log(ev.RETRIED, self._require_open(pull), data=string(why, "why"))
+
+    def fail_low(self, pull: Pull | str, why: str = "") -> None:
+        """Let a pull that failed count as the worst reward there is, which the result then says.
+
+        What is compared are then the means of rewards that are the worst where a pull fails.
+        """
+        worst = self.specification.worst_reward
+        if worst is None:
+            raise InputError(
+                f"the lowest reward was refused for a failure: {self.problem.rewards} has none"
+            )
+        self._tell(pull, worst, extras.written(failed=string(why, "why")))
 
     def forget(self, pull: Pull | str) -> None:
         """Give an open pull up: a late answer to it will be refused.
@@ -379,18 +408,6 @@ class Study:
         """The result, with the reason why sampling ended if it was not the rule."""
         with self._lock:
             return summarise(self.name, self._fold, self.seconds, ended)
-
-    @property
-    def scored(self) -> list[tuple[int, int, float]]:
-        """Of an evaluation: arm, position of the item and score, in the order of counting."""
-        with self._lock:
-            fold, numbers = self._fold, Counter[int]()
-            found = []
-            for arm, score in fold.scored:
-                assert fold.orders is not None
-                found.append((arm, fold.orders.item(arm, numbers[arm]), score))
-                numbers[arm] += 1
-            return found
 
     @property
     def is_stopped(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -26,6 +27,7 @@ from bestk.study.intervals import in_units, intervals
 from bestk.study.result import ArmResult, Result, Status, Stopped, Waiting
 from bestk.study.tally import Tally
 
+HALVINGS = 12  # of the range in which a slack is looked for
 PLACES = 32  # tried for the boundary of a forecast; arbitrary
 TIED, MANY = 0.1, 1000  # a gap below a tenth of the radii after a thousand samples; arbitrary
 
@@ -73,6 +75,7 @@ def summarise(name: str, fold: Fold, seconds: float, ended: Stopped | None) -> R
         assumptions=_assumptions(fold),
         warnings=_warnings(fold),
         maximize=problem.maximize,
+        totals=dict(fold.extras.totals),
     )
 
 
@@ -101,8 +104,20 @@ def _assumptions(fold: Fold) -> tuple[str, ...]:
             "answers count as they arrive, as in version 0.1, so how long a pull takes does not"
             " depend on its reward"
         )
-    if (failed := sum(fold.failed)) and fold.orders is not None:
+    again = sum(fold.retried.values())
+    if (failed := sum(fold.failed) - again) and fold.orders is not None:
         found.append(f"{failed:,} evaluations failed, and count as the worst score")
+    if low := sum(fold.extras.failed.values()):
+        found.append(
+            f"{_pulls(low)} tried in vain and counted as the worst reward, so what is compared are"
+            " means in which a failure is that"
+        )
+    if again:
+        attempts = "1 attempt" if again == 1 else f"{again:,} attempts"
+        found.append(
+            f"{attempts} failed and the pulls were made again, so whether an attempt fails does not"
+            " depend on its reward"
+        )
     if (lost := fold.holes_that_matter) and fold.specification.lost == "skip":
         found.append(
             f"{_pulls(lost)} lost (failed, given up, expired or withdrawn) and skipped, so whether"
@@ -149,6 +164,21 @@ def _is_tied(fold: Fold, problem: Problem, low: FloatArray, high: FloatArray) ->
     gap = float(np.ptp(fold.state.means[pair]))
     width = float((high - low)[pair].min()) / 2.0
     return bool(fold.state.counts[pair].min() >= MANY and gap < TIED * width)
+
+
+def slack_for(fold: Fold, more: int) -> float | None:
+    """An estimate of the least slack that so many more pulls would do for."""
+    problem = fold.specification.problem
+    most = fold.stepper.certifiable_epsilon
+    if most is None or not most > 0.0 or not fold.machine.is_whole:
+        return None
+    low, high = intervals(fold.machine)
+    least = 0.0
+    for _ in range(HALVINGS):
+        middle = (least + most) / 2.0
+        needed = _forecast(fold, replace(problem, epsilon=middle), low, high)
+        least, most = (middle, most) if needed is None or needed > more else (least, middle)
+    return most
 
 
 def _forecast(fold: Fold, problem: Problem, low: FloatArray, high: FloatArray) -> int | None:

@@ -105,6 +105,9 @@ class History:
                 self.lost[LOSSES[kind]][self._open[key].arm] += 1
                 if kind != log.FAILED or self.in_order:
                     self._settle(key, self.worst)
+        elif kind == log.RETRIED:  # the pull stays open, in its place
+            if key in self._open:
+                self.lost["failed"][self._open[key].arm] += 1
         elif kind == log.REISSUED:
             if key in self._open:
                 self._reissued.add(key)

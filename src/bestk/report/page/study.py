@@ -79,6 +79,7 @@ def _answer(view: View) -> str:
             ("failed attempts", f"{sum(arm.failed for arm in view.arms):,}"),
             ("pulls given up", f"{sum(view.trajectory.given_up.values()):,}"),
             ("from first to last event", _span(view.trajectory)),
+            *((f"sum of {escape(name)}", f"{sum_:,.6g}") for name, sum_ in result.totals.items()),
         )
     )
     so_far = "" if result.stopped == "rule" else " so far"

@@ -52,6 +52,7 @@ def summary(study: Study, result: Result) -> Table:
             "answer" if result.certified else "answer so far",
             answer or "none: not every arm has been observed",
         ),
+        *((f"sum of {printable(name)}", f"{sum_:,.6g}") for name, sum_ in result.totals.items()),
         *(("", line) for line in standings.conclusion(result)[1:]),
     ):
         table.add_row(name, Text(text))

@@ -1,0 +1,74 @@
+"""What a pull returns beside its reward: kept with the answer in the log, never looked at by it.
+
+An answer's data is empty, or a JSON object: `extra` is what was returned, `failed` says why the
+pull counts as the worst reward there is. No policy, bound or check reads either.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from typing import Any
+
+
+def split(value: Any) -> tuple[Any, Any]:
+    """Reward and extra of what a pull returned: a reward, or the two."""
+    if isinstance(value, tuple) and len(value) == 2:
+        return value
+    return value, None
+
+
+def written(extra: Any = None, failed: str | None = None) -> str:
+    """The data of an answer. What JSON cannot hold is kept as a text: no reward is lost by it."""
+    if extra is None and failed is None:
+        return ""
+    data = {"extra": extra} if failed is None else {"failed": failed}
+    try:
+        return json.dumps(data, allow_nan=False, default=str)
+    except (TypeError, ValueError, RecursionError):  # keys that are no texts, NaN, a ring
+        try:
+            return json.dumps({"extra": repr(extra)})
+        except Exception:  # whatever a class of the user's raises
+            return json.dumps({"extra": f"of type {type(extra).__name__}"})
+
+
+def read(data: str) -> Any:
+    """The extra of an answer; None if it has none."""
+    try:
+        found = json.loads(data) if data else None
+    except (ValueError, RecursionError):
+        found = None
+    return found.get("extra") if isinstance(found, dict) else None
+
+
+class Extras:
+    """Sums of the numbers that answers carry, by name, and how many answers count as failures."""
+
+    def __init__(self) -> None:
+        self.totals: Counter[str] = Counter()
+        self.kept = 0  # answers with an extra
+        self.failed: Counter[int] = Counter()  # by arm
+
+    def add(self, arm: int, data: str) -> None:
+        """One more answer."""
+        try:
+            found = json.loads(data)
+        except (ValueError, RecursionError):  # of a log that bestk did not write
+            found = None
+        if not isinstance(found, dict):
+            return
+        if "failed" in found:
+            self.failed[arm] += 1
+        if "extra" not in found:
+            return
+        self.kept += 1
+        extra = found["extra"]
+        for name, value in extra.items() if isinstance(extra, dict) else ():
+            if is_number(value):
+                self.totals[name] += value
+
+
+def is_number(value: object) -> bool:
+    """Whether it is a finite number, and no truth value."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

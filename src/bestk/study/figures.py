@@ -1,0 +1,65 @@
+"""What a study can tell beside its result: scores, sums, and what more pulls would bring."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from bestk.decisions import TopK
+from bestk.problem import Problem
+from bestk.storage import events as ev
+from bestk.study import extras
+from bestk.study.fold import Fold
+from bestk.study.journal import Journal
+from bestk.study.summary import slack_for
+
+
+class Figures:
+    """The part of a study that only reads."""
+
+    name: str
+    problem: Problem
+    _fold: Fold
+    _journal: Journal
+    _lock: threading.RLock
+
+    @property
+    def scored(self) -> list[tuple[int, int, float]]:
+        """Of an evaluation: arm, position of the item and score, in the order of counting."""
+        with self._lock:
+            fold, numbers = self._fold, Counter[int]()
+            found = []
+            for arm, score in fold.scored:
+                assert fold.orders is not None
+                found.append((arm, fold.orders.item(arm, numbers[arm]), score))
+                numbers[arm] += 1
+            return found
+
+    def beside(self) -> Iterator[tuple[int, int, Any]]:
+        """Of an evaluation: arm, position of the item and what was returned beside the score."""
+        fold = self._fold
+        if fold.extras.kept:
+            arms: dict[str, int] = {}
+            for kind, key, arm, _, data, _ in self._journal.storage.read(self.name):
+                if kind == ev.ASKED:
+                    arms.setdefault(key, arm)
+                elif kind == ev.TOLD and data and key in fold.positions:
+                    yield arms[key], fold.positions[key], extras.read(data)
+
+    @property
+    def forecasts(self) -> bool:
+        """Whether results come with a forecast: for the K best, once every arm was observed."""
+        return isinstance(self.problem.decision, TopK) and self._fold.machine.is_whole
+
+    def slack_for(self, more: int) -> float | None:
+        """An estimate of the least epsilon that would be certified after so many more pulls."""
+        with self._lock:
+            return slack_for(self._fold, more)
+
+    @property
+    def totals(self) -> dict[str, float]:
+        """Sums of the numbers that answers carried beside their rewards, by name."""
+        with self._lock:
+            return dict(self._fold.extras.totals)

@@ -1,0 +1,106 @@
+"""`identify` and `aidentify`: the best arms by calling a function until they are certain."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Iterable, Mapping
+from concurrent.futures import Executor
+from typing import Any
+
+from bestk.arguments import require_function
+from bestk.decisions import DecisionClass
+from bestk.rewards import Rewards
+from bestk.storage import Storage
+from bestk.study.calls import Measure
+from bestk.study.hosting import hosted
+from bestk.study.live import own, shown
+from bestk.study.result import Result
+from bestk.study.runner import BACKOFF, RETRIES, Progress, Runner
+from bestk.study.study import Study
+
+
+def identify(
+    arms: Iterable[Hashable],
+    pull: Measure,
+    *,
+    k: int | None = None,
+    decision: DecisionClass | None = None,
+    delta: float = 0.05,
+    epsilon: float = 0.0,
+    rewards: Rewards | None = None,
+    maximize: bool = True,
+    policy: str | None = None,
+    variant: str | None = None,
+    params: Mapping[str, Any] | None = None,
+    executor: Executor | None = None,
+    parallel: int = 1,
+    budget: int | None = None,
+    seconds: float | None = None,
+    cost: float | None = None,
+    timeout: float | None = None,
+    retries: int = RETRIES,
+    backoff: float = BACKOFF,
+    rate: float | str | None = None,
+    on_fail: str = "stop",
+    storage: Storage | str | os.PathLike[str] | None = None,
+    name: str = "identify",
+    seed: int | None = None,
+    lease: float | None = None,
+    max_arms: int | None = None,
+    lost: str | None = None,
+    progress: Progress | bool | None = None,
+) -> Result:
+    """Find the best arms by calling `pull(arm)`, which returns one noisy reward.
+
+    `pull` may be a coroutine function; all its calls share one event loop. It may return
+    `(reward, extra)`, extra being JSON that is kept with the answer (a transcript, tokens, costs),
+    and take `(arm, pull)`, where `pull.index` is its number. Up to `parallel` calls run at once, by
+    default in threads, or on `executor` (any `concurrent.futures.Executor`), at most `rate` a
+    second (or "600/min"); an endpoint that answers 429 slows all of them down.
+
+    A call that raises, takes longer than `timeout` seconds or returns something that is no valid
+    reward has failed. The pull is made again up to `retries` times, after `backoff` seconds and
+    twice as long each time, or as long as the exception's Retry-After says. After that the run ends
+    with `ArmFailedError` (`on_fail="stop"`), the arm leaves (`"withdraw"`, in a study with
+    `max_arms`), or the pull counts as the lowest reward (`"low"`, where rewards have a range).
+
+    The run ends without a certificate after `budget` pulls, `seconds`, or when the numbers
+    `extra["cost"]` add up to `cost`. With `storage` (a file name) the same call resumes a run that
+    was cut short; where several processes share it, give a `lease`, longer than a pull takes.
+    `progress` is called after every answer; True and False switch the display on and off, which is
+    shown on terminals and in notebooks by default.
+
+    Answers count in the order asked, so how long a pull takes may depend on its reward. Whether it
+    fails may not, unless `lost="worst"` (docs/studies.md, "The order of answers").
+    """
+    require_function(pull, "pull")  # before a file is made
+    study = Study(
+        name, arms, k=k, decision=decision, delta=delta, epsilon=epsilon, rewards=rewards,
+        maximize=maximize, policy=policy, variant=variant, params=params, storage=storage,
+        seed=seed, lease=lease, max_arms=max_arms, lost=lost,
+    )  # fmt: skip
+    runner = Runner(
+        study, pull, executor=executor, parallel=parallel, budget=budget, seconds=seconds,
+        cost=cost, timeout=timeout, retries=retries, backoff=backoff, rate=rate, on_fail=on_fail,
+        progress=own(progress),
+        resume=how_to_resume(storage),
+    )  # fmt: skip
+    with shown(runner, progress):
+        return runner.run()
+
+
+def how_to_resume(storage: Storage | str | os.PathLike[str] | None, what: str = "study") -> str:
+    """What an error says of how to go on after it."""
+    if storage is None:
+        return (
+            f"the {what} was in memory alone: with storage='{what}.db' the same call would go on"
+            " where it was cut short"
+        )
+    where = f"={os.fspath(storage)!r}" if isinstance(storage, str | os.PathLike) else ""
+    return (
+        f"all answers so far are kept, and the {what} can be resumed by the same call, with the"
+        f" same storage{where}"
+    )
+
+
+aidentify = hosted(identify)

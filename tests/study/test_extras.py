@@ -1,0 +1,114 @@
+"""What pulls return beside their rewards, and the budgets that it, or the clock, sets."""
+
+import csv
+import io
+import json
+import threading
+
+import pytest
+
+import bestk
+from bestk.errors import InputError
+from bestk.study import Study
+from bestk.study.extras import read, split, written
+from helpers import command
+from helpers.command import good
+
+WORTH = {"a": 0.1, "b": 0.9}
+EASY = {"k": 1, "seed": 1}
+
+
+def fine(*args):
+    done = command.bestk(*args)
+    assert done.returncode == 0, done.stderr
+
+
+def priced(arm):
+    return WORTH[arm], {"cost": 0.5, "tokens": 7, "text": f"said by {arm}", "ok": True}
+
+
+@pytest.fixture
+def file(tmp_path):
+    bestk.identify("ab", priced, **EASY, storage=tmp_path / "s.db")
+    return tmp_path / "s.db"
+
+
+def test_extras_are_kept_summed_and_change_nothing(file):
+    result, plain = Study("identify", storage=file).result, bestk.identify("ab", WORTH.get, **EASY)
+    assert result.samples == plain.samples
+    assert result.arms == plain.arms
+    assert result.totals == {"cost": 0.5 * plain.samples, "tokens": 7 * plain.samples}
+    assert result.to_dict()["totals"] == result.totals
+    assert plain.totals == {}
+
+
+def test_extras_are_exported_reported_and_certified(file, tmp_path):
+    rows = json.loads(good("export", file, "--format", "json"))
+    assert {row["extra"]["text"] for row in rows} == {"said by a", "said by b"}
+    table = list(csv.DictReader(io.StringIO(good("export", file, "--format", "csv"))))
+    assert [json.loads(row["extra"]) for row in table] == [row["extra"] for row in rows]
+    assert json.loads(good("status", file, "--json"))["totals"]["tokens"] == 7 * len(rows)
+    assert "sum of tokens" in good("status", file)
+    fine("report", file, "-o", tmp_path / "page.html")
+    assert "sum of cost" in (tmp_path / "page.html").read_text()
+    fine("certify", file, "-o", tmp_path / "c.json")
+    fine("verify", tmp_path / "c.json", file)
+    fine("doctor", file)
+
+
+def test_a_study_with_pulls_made_again_is_verified(tmp_path):
+    tried = set()
+
+    def pull(arm, pull):
+        if pull.index % 5 == 0 and pull.id not in tried:
+            tried.add(pull.id)
+            raise OSError("busy")
+        return WORTH[arm]
+
+    file = tmp_path / "s.db"
+    bestk.identify("ab", pull, **EASY, storage=file, backoff=0)
+    fine("certify", file, "-o", tmp_path / "c.json")
+    fine("verify", tmp_path / "c.json", file)
+    fine("doctor", file)
+    assert len(json.loads(good("export", file, "--format", "json"))) > len(tried) > 1
+
+
+def test_what_json_cannot_hold_is_kept_as_a_text():
+    ring = []
+    ring.append(ring)
+    for extra in ({"x": float("nan")}, {1j: 2}, ring, {"x": object()}, "\udcff", {"a": {1, 2}}):
+        assert read(written(extra)) is not None
+    assert read(written({"x": [1, None, "é"]})) == {"x": [1, None, "é"]}
+    assert (written(), read(""), read("no JSON")) == ("", None, None)
+    assert split((1, 2)) == (1, 2)
+    assert split([1, 2]) == ([1, 2], None)
+
+
+def test_a_cost_budget_ends_the_run_and_holds_over_resumptions(tmp_path):
+    settings = EASY | {"storage": tmp_path / "s.db", "epsilon": 0.0}
+    first = bestk.identify("ab", priced, **settings, cost=2)
+    assert (first.samples, first.stopped, first.totals["cost"]) == (4, "budget", 2.0)
+    again = bestk.identify("ab", priced, **settings, cost=2.5)
+    assert again.samples == 5
+    with pytest.raises(InputError, match="returned no cost"):
+        bestk.identify("ab", WORTH.get, **EASY, cost=2)
+
+
+def test_a_run_ends_when_its_time_is_over():
+    result = bestk.identify("ab", lambda _: 0.5, **EASY, seconds=0.3, progress=False)
+    assert (result.stopped, result.certified) == ("budget", False)
+
+
+def test_a_run_whose_time_is_over_does_not_wait_for_retries(tmp_path):
+    failed = threading.Event()
+
+    def pull(arm):
+        failed.set()
+        raise OSError(f"{arm} is busy")
+
+    result = bestk.identify(
+        "ab", pull, **EASY, seconds=0.3, backoff=1000.0, storage=tmp_path / "s.db"
+    )
+    assert result.stopped == "budget"
+    assert failed.is_set()
+    assert bestk.identify("ab", WORTH.get, **EASY, storage=tmp_path / "s.db").certified
