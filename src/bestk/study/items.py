@@ -15,6 +15,7 @@ from bestk.errors import InputError, UnknownName
 from bestk.kernels import finite, rng
 from bestk.kernels.types import NodeArray
 
+FIRST = 16  # places of an order that are drawn at once, or more; arbitrary
 TARGETS = ("items", "population")  # whose means are compared
 
 
@@ -69,14 +70,19 @@ class Orders:
     def __init__(self, n_items: int, seed: int) -> None:
         self._n_items, self._seed = n_items, seed
         self._rows: dict[int, NodeArray] = {}
-        self._drawn: dict[int, int] = {}
+        self._drawn: dict[int, int] = {}  # places of each order
 
     def item(self, arm: int, number: int) -> int:
         """The position of the item that is number-th for that arm, both counted from 0."""
         row = self._rows.get(arm)
         if row is None:
             row = self._rows[arm] = np.arange(self._n_items, dtype=np.int32)
-        for place in range(self._drawn.get(arm, 0), number + 1):
-            finite.swap_in(row, place, self._seed, 0, arm, rng.ORDER)
-            self._drawn[arm] = place + 1
+        drawn = self._drawn.get(arm, 0)
+        if drawn <= number:  # as many again as are drawn: coins are cheap together
+            end = min(max(2 * drawn, number + 1, FIRST), self._n_items)
+            places = np.arange(drawn, end)
+            coins = rng.uniform(self._seed, 0, np.full(places.size, arm), places, rng.ORDER)
+            for place, coin in zip(places.tolist(), coins.tolist(), strict=True):
+                finite.swap_in(row, place, coin)
+            self._drawn[arm] = end
         return int(row[number])
