@@ -1,6 +1,7 @@
 """Evaluations: the K best on a fixed set of items."""
 
 import asyncio
+import threading
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from bestk.errors import ArmFailedError, InputError
 from bestk.kernels import finite, step
 from bestk.problem import Problem
 from bestk.study.certificate import make_certificate
+from bestk.study.runner import DaemonThreads
 from bestk.verification import verify
 
 N_ARMS, N_ITEMS = 6, 40
@@ -121,6 +123,29 @@ def test_a_failure_may_end_the_run_which_can_be_resumed(tmp_path):
     with pytest.raises(ArmFailedError, match="item 3"):
         evaluate(broken, on_fail="stop", storage=tmp_path / "e.db")
     assert evaluate(Scorer(), storage=tmp_path / "e.db").cells == evaluate(Scorer()).cells
+
+
+class OneBehind(DaemonThreads):
+    """Every call lasts until another is made, so that something runs when the rule stops."""
+
+    def __init__(self):
+        self.last = threading.Event()
+
+    def submit(self, fn, /, *args, **kwargs):
+        self.last.set()
+        self.last = next_one = threading.Event()
+
+        def call():
+            next_one.wait(1.0)
+            return fn(*args, **kwargs)
+
+        return super().submit(call)
+
+
+def test_what_still_runs_when_the_rule_stops_is_no_matter():
+    result = evaluate(Scorer(), parallel=2, executor=OneBehind())
+    assert result.certified
+    assert set(result.top) == BEST
 
 
 def test_coroutines_score_too():

@@ -48,6 +48,13 @@ def headline(specification: Specification, n_arms: int) -> str:
     return f"the {decision.kind.replace('-', ' ')} with the {best} total mean, of {n_arms:,} arms"
 
 
+def scored(result: Result, n_items: int) -> str:
+    """How much of the table of an evaluation is known."""
+    share = result.samples / (len(result.arms) * n_items)
+    items = many(n_items, "item")
+    return f"{len(result.arms):,} arms on {items}, {100.0 * share:.1f}% of the table scored"
+
+
 def statement(specification: Specification, result: Result, epsilon: float) -> str:
     """What is true of the answer with probability at least 1 - delta."""
     decision, n_arms = specification.problem.decision, len(result.arms)

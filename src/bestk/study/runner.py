@@ -240,6 +240,9 @@ class Runner:
     def _give_up(self) -> None:
         for future, (pull, _) in self._running.items():
             future.cancel()
+            if pull.position is not None:  # of an evaluation, in which no score is given up
+                self.study.release([pull])
+                continue
             with suppress(PullError):  # answered by another process
                 self.study.forget(pull)
         self._running.clear()
