@@ -292,9 +292,11 @@ def reset(state: State) -> None:
     items = state.items
     items.drawn[:] = 0
     items.wealth[:] = 1.0
-    items.difficulty[:] = 0.0
     items.fits[:] = 0.0
     items.grand[:] = 0.0
     for i in range(items.order.shape[0]):
         for j in range(items.order.shape[1]):
             items.order[i, j] = j
+    for row in range(3):
+        for j in range(items.order.shape[1]):
+            items.difficulty[row, j] = items.start[row, j]

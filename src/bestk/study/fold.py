@@ -100,6 +100,9 @@ class Fold:
         self.planner = Planner(self.stepper, self.rows, is_worst, open_arms)
         timed = self.spec.radius == LUCB_ROUNDS
         self._is_plain = not (self.order.by_arm or timed or self.orders)
+        items = self.specification.items
+        if items is not None and items.history is not None:
+            self.state.items.start[:] = items.history.start(self.spec.sign)
         self.stepper.reset(self.changes)  # fresh coins: rows may stand for other arms now
 
     @property
