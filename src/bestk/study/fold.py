@@ -129,6 +129,12 @@ class Fold:
         holds_up = self.order.holds_up
         return [key for key, pull in self.open.items() if holds_up(pull.arm, pull.place)]
 
+    @property
+    def worst(self) -> float:
+        """The worst score of an evaluation."""
+        rewards = self.specification.problem.rewards
+        return float(getattr(rewards, "low" if self.spec.sign > 0 else "high"))
+
     # --- folding ----------------------------------------------------------------------------------
 
     def apply(self, events: Iterable[Event]) -> None:
@@ -320,8 +326,7 @@ class Fold:
         self.gone.add(key)
         worst = None
         if self.orders is not None:
-            rewards = self.specification.problem.rewards
-            worst = float(getattr(rewards, "low" if self.spec.sign > 0 else "high"))
+            worst = self.worst
             self.told += 1
         self._settle(self.open.pop(key), worst)
 

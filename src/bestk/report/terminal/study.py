@@ -52,10 +52,16 @@ def summary(study: Study, result: Result) -> Table:
             "answer" if result.certified else "answer so far",
             answer or "none: not every arm has been observed",
         ),
+        *_scored(study, result),
         *(("", line) for line in standings.conclusion(result)[1:]),
     ):
         table.add_row(name, Text(text))
     return table
+
+
+def _scored(study: Study, result: Result) -> list[tuple[str, str]]:
+    items = study.specification.items
+    return [] if items is None else [("scored", words.scored(result, items.count))]
 
 
 def arms(study: Study, result: Result) -> Table:
