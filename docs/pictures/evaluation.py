@@ -40,7 +40,7 @@ def course(scores, seed):
     return np.array([*found, (study.samples, 0.0)], float)
 
 
-def draw(target=Path(__file__).with_name("evaluation.png")):
+def draw():
     """Write the picture."""
     scores = table()
     figure, axes = pyplot.subplots(figsize=(7.2, 3.6), layout="constrained")
@@ -52,7 +52,7 @@ def draw(target=Path(__file__).with_name("evaluation.png")):
     axes.set_ylabel("epsilon that could be certified")
     axes.grid(color="#dddddd", linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(target, dpi=144)
+    figure.savefig(Path(__file__).with_name("evaluation.png"), dpi=144)
 
 
 if __name__ == "__main__":
