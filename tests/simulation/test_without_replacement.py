@@ -92,3 +92,12 @@ def test_on_the_command_line(command):
     done = bestk("simulate", "--means", "1,2", "--k", "1", "--without-replacement")
     assert done.returncode == 2
     assert "goes with --instance replay" in done.stderr
+
+
+def test_interpreted_and_compiled_runs_are_the_same(monkeypatch):
+    found = []
+    for mode in ("never", "now"):
+        monkeypatch.setenv("BESTK_COMPILE", mode)
+        result = simulate(replay(TABLE, k=2, without_replacement=True), epsilon=0.1, runs=4, seed=9)
+        found.append((result.samples.tolist(), result.right.tolist()))
+    assert found[0] == found[1]
