@@ -2,7 +2,7 @@
 
 Wanted with delta 0.05, mean of 50 seeds: on AlpacaEval (119 models, 804 questions; skipped where
 the data are not) 5,400 at K = 5, epsilon = 0.02, 12,700 at K = 10, epsilon = 0, and 2,200 at K = 1,
-epsilon = 0; on tables of a two-parameter model of item response, which are made here, 5% of each.
+epsilon = 0. Tables of a two-parameter model of item response are made here, one of each size.
 With replacement the same e-lucb runs on the same scores. At N = M = 1000 an evaluation takes at
 most 60 microseconds compiled, 2 ms interpreted; a stored one of 200 x 2,000 opens in 2 s.
 """
