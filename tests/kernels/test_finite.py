@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bestk.decisions import TopK
-from bestk.kernels import finite, statistics, step
+from bestk.kernels import finite, rng, statistics, step
 from bestk.kernels.types import HIGH, LOW
 from bestk.problem import Problem
 from bestk.rewards import Bounded
@@ -86,7 +86,7 @@ def test_every_order_is_drawn_as_often():
     for run_number in range(2400):
         order[:] = range(4)
         for t in range(4):
-            finite.swap_in(order, t, 5, run_number, 2, 4)
+            finite.swap_in(order, t, rng.uniform(5, run_number, 2, t, 4))
         seen[tuple(order)] = seen.get(tuple(order), 0) + 1
     assert len(seen) == 24
     # 24 binomials with mean 100 and deviation 9.8: 60 away has probability below 1e-8 in all

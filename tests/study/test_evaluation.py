@@ -1,6 +1,7 @@
 """Evaluations: the K best on a fixed set of items."""
 
 import asyncio
+import threading
 from concurrent.futures import Executor, Future
 
 import numpy as np
@@ -11,6 +12,7 @@ from bestk.errors import ArmFailedError, InputError
 from bestk.kernels import finite, step
 from bestk.problem import Problem
 from bestk.study.certificate import make_certificate
+from bestk.study.runner import DaemonThreads
 from bestk.verification import verify
 
 N_ARMS, N_ITEMS = 6, 40
@@ -18,6 +20,8 @@ TABLE = np.random.default_rng(2).random((N_ARMS, N_ITEMS)) < np.linspace(0.9, 0.
 ARMS = [f"model {arm}" for arm in range(N_ARMS)]
 ITEMS = [{"question": number} for number in range(N_ITEMS)]
 BEST = {"model 0", "model 1"}
+HISTORY = np.random.default_rng(3).random((9, N_ITEMS)) < np.linspace(0.05, 0.95, N_ITEMS)
+HISTORY = np.where(np.random.default_rng(4).random((9, N_ITEMS)) < 0.2, np.nan, HISTORY)
 
 
 class Scorer:
@@ -151,6 +155,29 @@ def test_a_failure_may_end_the_run_which_can_be_resumed(tmp_path):
     assert evaluate(Scorer(), storage=tmp_path / "e.db").cells == evaluate(Scorer()).cells
 
 
+class OneBehind(DaemonThreads):
+    """Every call lasts until another is made, so that something runs when the rule stops."""
+
+    def __init__(self):
+        self.last = threading.Event()
+
+    def submit(self, fn, /, *args, **kwargs):
+        self.last.set()
+        self.last = next_one = threading.Event()
+
+        def call():
+            next_one.wait(1.0)
+            return fn(*args, **kwargs)
+
+        return super().submit(call)
+
+
+def test_what_still_runs_when_the_rule_stops_is_no_matter():
+    result = evaluate(Scorer(), parallel=2, executor=OneBehind())
+    assert result.certified
+    assert set(result.top) == BEST
+
+
 def test_coroutines_score_too():
     async def score(arm, item):
         await asyncio.sleep(0)
@@ -216,6 +243,8 @@ def test_no_score_is_skipped_or_added():
         {"maximize": False},
         {"parallel": 4},
         {"target": "population", "epsilon": 0.9},
+        {"history": HISTORY},
+        {"history": HISTORY, "maximize": False, "high": 2.0},
     ],
 )
 def test_a_certificate_is_confirmed_by_other_code(tmp_path, more):
@@ -257,3 +286,58 @@ def test_of_a_population_nothing_is_known_for_certain():
     assert result.stopped == "budget"
     assert "with epsilon = " in result.proof
     assert all(arm.low < arm.mean < arm.high for arm in result.arms)
+
+
+# --- scores of other arms -------------------------------------------------------------------------
+
+
+def test_scores_of_other_arms_say_which_items_are_hard():
+    """Arms that differ on easy and hard items alike: most of their spread is the items'."""
+    generator = np.random.default_rng(5)
+    hardness = generator.permutation(np.repeat([0.0, 1.0], 200))
+    table = np.clip(0.8 * hardness + generator.uniform(0, 0.1, (8, 400)), 0, 1)
+    table[0] += 0.1
+    arms, items = list(range(8)), list(range(400))
+
+    def samples(**more):
+        return bestk.evaluate(
+            arms, items, lambda arm, item: table[arm, item], k=1, seed=1, **more
+        ).samples
+
+    with_history = samples(history=np.clip(0.8 * hardness, 0, 1)[None, :].repeat(20, axis=0))
+    assert with_history < 0.8 * samples()
+
+
+def test_an_evaluation_with_a_history_resumes_as_it_was_begun(tmp_path):
+    path = tmp_path / "e.db"
+    whole = evaluate(Scorer(), history=HISTORY)
+    assert evaluate(Scorer(), history=HISTORY, budget=9, storage=path).samples == 9
+    with pytest.raises(InputError, match=r"was begun with 40 items .*, with a history"):
+        evaluate(Scorer(), storage=path)
+    assert evaluate(Scorer(), history=HISTORY, storage=path).cells == whole.cells
+
+
+def test_a_certificate_of_another_history_is_refused(tmp_path):
+    path = tmp_path / "e.db"
+    evaluate(Scorer(), history=HISTORY, storage=path)
+    certificate = make_certificate(path)
+    known = certificate["items"]["history"]
+    for other in (None, {**known, "residuals": [0.5, *known["residuals"][1:]]}):
+        forged = {**certificate, "items": {**certificate["items"], "history": other}}
+        assert not verify(forged, path).verified
+
+
+@pytest.mark.parametrize(
+    ("history", "more", "said"),
+    [
+        (np.zeros((2, N_ITEMS + 1)), {}, "a column for each of the 40 items"),
+        (np.zeros(N_ITEMS), {}, "a column for each"),
+        (np.full((2, N_ITEMS), 1.5), {}, "does not lie between 0 and 1"),
+        (np.full((2, N_ITEMS), np.inf), {}, "does not lie between 0 and 1"),
+        ([["a"] * N_ITEMS], {}, "must all be numbers"),
+        (HISTORY, {"target": "population"}, "each arm's own scores"),
+    ],
+)
+def test_histories_that_do_not_fit_are_refused(history, more, said):
+    with pytest.raises(InputError, match=said):
+        evaluate(Scorer(), history=history, **more)

@@ -42,13 +42,22 @@ Draw = Annotated[
         show_default="table",
     ),
 ]
+WithoutReplacement = Annotated[
+    bool,
+    typer.Option(
+        "--without-replacement",
+        help="With --instance replay: columns are items, and every arm scores each item once"
+        " (docs/evaluation.md).",
+    ),
+]
 Minimize = Annotated[bool, typer.Option("--minimize", help="Rewards are costs: find the smallest.")]
 Delta = Annotated[float, typer.Option(help="Wanted error probability (the paper's nu).")]
 Family = Annotated[
-    str,
+    str | None,
     typer.Option(
         help="What is assumed: gaussian, subgaussian, bernoulli; of replayed data also ratings"
-        " and bounded."
+        " and bounded.",
+        show_default="gaussian; bounded without replacement",
     ),
 ]
 Sigma = Annotated[
@@ -79,6 +88,7 @@ def top_k_instance(
     means: str | None,
     minimize: bool,
     replay: tuple[Path | None, str | None, str | None],
+    without_replacement: bool = False,
 ) -> Instance:
     """A Best-K instance: of the paper, of the user's own means, or of replayed data."""
     from bestk import simulation
@@ -91,8 +101,11 @@ def top_k_instance(
         data, array, draw = replay
         if data is None or array is None:
             raise InputError("--instance replay needs --data FILE.npz and --array NAME")
-        return simulation.read_replay(data, array, k=k, draw=draw or "table", maximize=not minimize)
-    refuse_data(replay)
+        return simulation.read_replay(
+            data, array, k=k, draw=draw or "table", without_replacement=without_replacement,
+            maximize=not minimize,
+        )  # fmt: skip
+    refuse_data(replay, without_replacement)
     if instance is None and means is None:
         raise InputError(f"give --instance ({', '.join(simulation.INSTANCES)}) or --means")
     own = None if means is None else simulation.read_means(means)
@@ -101,19 +114,25 @@ def top_k_instance(
     )
 
 
-def refuse_data(replay: tuple[Path | None, str | None, str | None]) -> None:
+def refuse_data(
+    replay: tuple[Path | None, str | None, str | None], without_replacement: bool
+) -> None:
     """Refuse the options of replayed data where nothing is replayed."""
+    if without_replacement:
+        raise InputError("--without-replacement goes with --instance replay")
     if any(value is not None for value in replay):
         raise InputError("--data, --array and --draw go with --instance replay")
 
 
 def assumed_rewards(
-    made: Instance, rewards: str, sigma: float | None, low: float | None, high: float | None
+    made: Instance, rewards: str | None, sigma: float | None, low: float | None, high: float | None
 ) -> Rewards:
     """The assumption of that name; replayed data fill in the levels and the pooled sigma."""
     from bestk.rewards import make_rewards
 
     pool, levels = made.pool, None
+    if rewards is None:
+        rewards = "gaussian" if made.items is None else "bounded"
     if rewards == "ratings":
         if pool is None:
             raise InputError(

@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from bestk import __version__
 from bestk.cli.certificates import certify, verify
 from bestk.cli.console import note
+from bestk.cli.evaluation import eval_
 from bestk.cli.files import backup, doctor
 from bestk.cli.plan import PlanCommand, plan
 from bestk.cli.policies import compile_, policies
@@ -93,6 +94,7 @@ for _command in COMMANDS:
     app.command()(_command)
 app.command(cls=PlanCommand)(plan)
 app.command("list")(list_)
+app.command("eval")(eval_)
 app.command("compile")(compile_)
 
 
@@ -115,8 +117,8 @@ def _options(
 def main() -> None:
     """Entry point: exit codes 0 done, 2 bad input, 130 interrupted, 1 anything else.
 
-    And 3 where `run`, `race` or `certify` end without a certificate; 1 is also the answer no of
-    `verify` and `doctor`.
+    And 3 where `run`, `eval`, `race` or `certify` end without a certificate; 1 is also the answer
+    no of `verify` and `doctor`.
     """
     for stream in (sys.stdout, sys.stderr):  # a terminal need not know every letter of a name
         if isinstance(stream, io.TextIOWrapper):

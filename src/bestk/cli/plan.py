@@ -71,7 +71,7 @@ def plan(
         Path | None,
         typer.Option(metavar="FILE", help="Draw the sweep, as .png or .svg; sweeps if not asked."),
     ] = None,
-    rewards: inputs.Family = "gaussian",
+    rewards: inputs.Family = None,
     sigma: inputs.Sigma = None,
     low: inputs.Low = None,
     high: inputs.High = None,

@@ -6,26 +6,47 @@ import shlex
 import sys
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bestk.cli.console import note, say, show, show_json
 from bestk.cli.inputs import Json
-from bestk.errors import ArmFailedError
+from bestk.errors import ArmFailedError, InputError
 from bestk.output import write_new
 
+if TYPE_CHECKING:
+    from bestk.commands.study_file import StudyFile
+
 ROWS = 40  # of the final table on a terminal; elsewhere it shows every arm
-New = Annotated[Path, typer.Argument(help="Output file; must not exist yet.")]
+QUESTIONS = "questions.jsonl"
+New = Annotated[
+    Path | None,
+    typer.Argument(
+        help="Output file; must not exist yet.", show_default="study.toml; eval.toml with --eval"
+    ),
+]
 
 
-def init(file: New = Path("study.toml")) -> None:
+def init(
+    file: New = None,
+    eval: Annotated[
+        bool, typer.Option("--eval", help="For `bestk eval`: options scored on a set of items.")
+    ] = False,
+) -> None:
     """Write a commented study.toml that runs as it stands; an existing file is left alone.
 
-    Example: bestk init && bestk run study.toml
+    With --eval also the items that it is about, beside it. Example: bestk init && bestk run
+    study.toml
     """
-    write_new(file, files("bestk.cli").joinpath("study.toml").read_text(encoding="utf-8"))
-    say(f"wrote {file}; run it with: bestk run {shlex.quote(str(file))}")
+    folder, kind = files("bestk.cli"), "eval" if eval else "run"
+    file = file or Path("eval.toml" if eval else "study.toml")
+    text = folder.joinpath("eval.toml" if eval else "study.toml").read_text(encoding="utf-8")
+    if eval:
+        questions = folder.joinpath(QUESTIONS).read_text(encoding="utf-8")
+        write_new(file.with_name(QUESTIONS), questions)
+    write_new(file, text)
+    say(f"wrote {file}; run it with: bestk {kind} {shlex.quote(str(file))}")
 
 
 def run(
@@ -36,18 +57,26 @@ def run(
 
     Example: bestk init && bestk run study.toml
     """
+    from bestk.commands.study_file import read_study_file
+
+    given = read_study_file(file)
+    if given.items is not None:
+        raise InputError(f"{file} has [items]: run it with bestk eval {shlex.quote(str(file))}")
+    run_to_the_end(given, f"bestk run {shlex.quote(str(file))}", json)
+
+
+def run_to_the_end(given: StudyFile, resume: str, json: bool) -> None:
+    """Run a study, or an evaluation, and show what came of it; `resume` is how to go on."""
     from rich.console import Console
 
     from bestk.commands.process import heed_signals, kill_running
-    from bestk.commands.study_file import read_study_file
     from bestk.report.terminal.live import watch
     from bestk.report.terminal.standings import Standings, conclusion
     from bestk.study import Runner
+    from bestk.study.evaluation import summarise
     from bestk.study.reading import reading
 
-    resume = f"bestk run {shlex.quote(str(file))}"
     interrupted = f"bestk: interrupted; all answers are kept, go on with: {resume}"
-    given = read_study_file(file)
     heed_signals()
     try:
         with reading(given.storage):
@@ -68,6 +97,8 @@ def run(
         raise SystemExit(130) from None
     finally:
         kill_running()
+    if given.items is not None:
+        result = summarise(study, result)
     if json:
         show_json(result.to_dict())
     else:

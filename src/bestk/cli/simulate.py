@@ -22,6 +22,7 @@ def simulate(
     data: inputs.Data = None,
     array: inputs.Array = None,
     draw: inputs.Draw = None,
+    without_replacement: inputs.WithoutReplacement = False,
     arms: inputs.Arms = None,
     decision: Annotated[
         str,
@@ -64,7 +65,7 @@ def simulate(
             " than top-k, totals this close to the best total."
         ),
     ] = 0.0,
-    rewards: inputs.Family = "gaussian",
+    rewards: inputs.Family = None,
     sigma: inputs.Sigma = None,
     low: inputs.Low = None,
     high: inputs.High = None,
@@ -87,13 +88,15 @@ def simulate(
     if decision == "top-k":
         if any(value is not None for value in (graph, generate, gap)):
             raise InputError("--graph, --generate and --gap need a --decision other than top-k")
-        made = inputs.top_k_instance(instance, k, arms, alpha, means, minimize, replay)
+        made = inputs.top_k_instance(
+            instance, k, arms, alpha, means, minimize, replay, without_replacement
+        )
     else:
         if decision not in simulation.DECISIONS:
             raise UnknownName("decision", decision, simulation.DECISIONS)
         if any(value is not None for value in (instance, arms, k, alpha, means)):
             raise InputError(f"--decision {decision} takes its arms from --graph or --generate")
-        inputs.refuse_data(replay)
+        inputs.refuse_data(replay, without_replacement)
         made = _structured(decision, graph, generate, gap, not minimize)
     assumed = inputs.assumed_rewards(made, rewards, sigma, low, high)
     with (

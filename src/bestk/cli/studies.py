@@ -119,14 +119,22 @@ def export(
 
     Fields: seq (number of the event), pull (its id), arm, reward, asked and told (times, ISO 8601,
     UTC; asked is empty for observations made elsewhere), kind (told, or added from elsewhere),
-    extra (what was returned beside the reward; JSON).
+    extra (what was returned beside the reward; JSON). Of an evaluation also item (its position,
+    from 0), and the kind failed, which counts as the worst.
 
     In CSV an arm that is no text is written as JSON (1, ["a", 2]), and so is a text with line ends
     or control characters. A text that could be read as JSON ('1), or begins with = + - @, which
     spreadsheets take for a formula ('=1+1), or with an apostrophe, gets an apostrophe in front;
     so does the id of a pull that begins with one of these or with a quotation mark.
     """
-    from bestk.study.reading import Observation, choose, observations, open_storage, reading
+    from bestk.study.reading import (
+        Observation,
+        choose,
+        has_items,
+        observations,
+        open_storage,
+        reading,
+    )
 
     if format not in FORMATS:
         raise InputError(f"--format {format} was refused: it is {' or '.join(FORMATS)}")
@@ -134,17 +142,23 @@ def export(
         check_output(output, file)
     with reading(file), _writing(output) as stream:
         storage = open_storage(file)
-        rows = observations(storage, choose(storage, study))
+        name = choose(storage, study)
+        rows = observations(storage, name)
+        fields = list(Observation._fields)
+        if not has_items(storage, name):
+            fields.remove("item")
         if format == "csv":
             writer = csv.writer(stream)
-            writer.writerow(Observation._fields)
-            for seq, pull, arm, reward, asked, told, kind, extra in rows:
+            writer.writerow(fields)
+            for seq, pull, arm, reward, asked, told, kind, extra, item in rows:
                 cells = seq, text_cell(pull), label_cell(arm), reward, iso(asked), iso(told), kind
-                writer.writerow((*cells, None if extra is None else json_.dumps(extra)))
+                beside = None if extra is None else json_.dumps(extra)
+                writer.writerow((*cells, beside, item)[: len(fields)])
         else:
             stream.write("[")
             for i, row in enumerate(rows):
-                data = {**row._asdict(), "asked": iso(row.asked), "told": iso(row.told)}
+                data = {field: getattr(row, field) for field in fields}
+                data |= {"asked": iso(row.asked), "told": iso(row.told)}
                 stream.write(",\n" * (i > 0) + json_.dumps(data, allow_nan=False))
             stream.write("]\n")
 

@@ -78,13 +78,15 @@ def run_command(
     capture: bool = True,
     cwd: str | os.PathLike[str] | None = None,
     env: Mapping[str, str] | None = None,
+    given: str | None = None,
 ) -> Finished:
     """Run a command to its end, or for `timeout` seconds, and time it.
 
-    A text is split like a command line, or handed to `sh` with `shell`. It gets no input; `env` is
-    added to the environment. When it ends, whatever it left running in its process group is killed:
-    what is meant to stay must start a session of its own. A command that cannot be started ends
-    with code 127 (not found) or 126, as in a shell. `capture=False` throws its output away.
+    A text is split like a command line, or handed to `sh` with `shell`. It reads `given` as its
+    standard input, or none; `env` is added to the environment. When it ends, whatever it left
+    running in its process group is killed: what is meant to stay must start a session of its own. A
+    command that cannot be started ends with code 127 (not found) or 126, as in a shell.
+    `capture=False` throws its output away.
     """
     if shell:
         line = command if isinstance(command, str) else shlex.join(command)
@@ -96,9 +98,13 @@ def run_command(
     with ExitStack() as stack:
         # files, not pipes: a pipe ends only when the last process that inherited it has gone
         kept = [stack.enter_context(TemporaryFile()) for _ in range(2)] if capture else []
-        environment = None if env is None else {**os.environ, **env}
+        environment, stdin = None if env is None else {**os.environ, **env}, None
+        if given is not None:
+            stdin = stack.enter_context(TemporaryFile())
+            stdin.write(given.encode("utf-8", "backslashreplace"))
+            stdin.seek(0)
         try:
-            code, seconds, timed_out = _run(arguments, kept, cwd, environment, timeout)
+            code, seconds, timed_out = _run(arguments, kept, cwd, environment, timeout, stdin)
         except (OSError, ValueError) as error:  # ValueError: a null character
             code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_RUNNABLE
             why = getattr(error, "strerror", None) or str(error)
@@ -114,6 +120,7 @@ def _run(
     cwd: str | os.PathLike[str] | None,
     env: dict[str, str] | None,
     timeout: float | None,
+    stdin: IO[bytes] | None,
 ) -> tuple[int, float, bool]:
     output, errors = kept or (subprocess.DEVNULL,) * 2
     with _lock:  # so that whoever kills all sees this one too
@@ -121,8 +128,8 @@ def _run(
             raise OSError("the program is ending")
         started = time.perf_counter()
         process = subprocess.Popen(
-            arguments, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, cwd=cwd, env=env,
-            start_new_session=True,
+            arguments, stdin=stdin or subprocess.DEVNULL, stdout=output, stderr=errors, cwd=cwd,
+            env=env, start_new_session=True,
         )  # fmt: skip
         _running.add(process)
     late = threading.Event()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bestk.commands.items import placeholders
 from bestk.commands.process import COLOURS, how_it_failed, run_command
 from bestk.commands.template import Template
 
@@ -37,12 +38,16 @@ class CommandPull:
     timeout: float | None = None
     keeps: bool = False  # the whole JSON object, beside its field
 
-    def __call__(self, label: str) -> float | tuple[float, Any]:
-        """Run the command of that arm."""
-        command, env = self.template.fill(label, self.values[label])
+    def __call__(self, label: str, *items: Any) -> float | tuple[float, Any]:
+        """Run the command of that arm; in an evaluation on an item, its JSON as standard input."""
+        own, given = self.values[label], None
+        for item in items:
+            own, given = {**own, **placeholders(item)}, json.dumps(item, ensure_ascii=False) + "\n"
+        command, env = self.template.fill(label, own)
         finished = run_command(
-            command, shell=self.template.shell, timeout=self.timeout, cwd=self.folder, env=env
-        )
+            command, shell=self.template.shell, timeout=self.timeout, cwd=self.folder, env=env,
+            given=given,
+        )  # fmt: skip
         if finished.timed_out or finished.code:
             raise NoReward(how_it_failed(finished, self.timeout))
         if self.json_field is None:

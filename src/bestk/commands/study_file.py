@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bestk.arguments import shown
+from bestk.commands.items import ITEM, placeholders, read_items_file
 from bestk.commands.pull import CommandPull
 from bestk.commands.template import Template
 from bestk.decisions import TopK
@@ -18,6 +19,7 @@ from bestk.errors import InputError, UnknownName
 from bestk.problem import Problem
 from bestk.rewards import make_rewards
 from bestk.storage import SQLiteStorage
+from bestk.study.items import TARGETS
 from bestk.study.retries import per_second
 from bestk.study.runner import BACKOFF, RETRIES
 from bestk.study.study import Study
@@ -82,6 +84,7 @@ KEYS: dict[str, dict[str, Check]] = {
         "retries": _whole(0), "backoff": NOT_NEGATIVE, "rate": RATE, "parallel": _whole(1),
         "on_fail": _one_of("stop", "low"), "extra": FLAG,
     },
+    "items": {"file": TEXT, "target": _one_of(*TARGETS)},
     "budget": {"pulls": _whole(1), "seconds": POSITIVE, "cost": POSITIVE},
     "storage": {"file": TEXT, "durability": _one_of("process", "full")},
 }  # fmt: skip
@@ -108,6 +111,8 @@ class StudyFile:
     cost: float | None  # the most, over all runs
     storage: Path
     durability: str
+    items: tuple[Any, ...] | None = None  # of an evaluation
+    target: str = "items"
 
     def open(self) -> Study:
         """The study, begun or resumed; refused if it was begun with other settings."""
@@ -115,8 +120,8 @@ class StudyFile:
         study = Study(
             self.name, self.arms, k=self.k, delta=problem.delta,
             epsilon=problem.epsilon, rewards=problem.rewards, maximize=problem.maximize,
-            policy=problem.policy, variant=problem.variant, params=problem.params, seed=self.seed,
-            lost=self.lost,
+            policy=problem.policy, variant=problem.variant, params=problem.params or None,
+            seed=self.seed, lost=self.lost, items=self.items, target=self.target,
             storage=SQLiteStorage(self.storage, self.durability),
         )  # fmt: skip
         if study.problem.variant != problem.variant:
@@ -151,7 +156,7 @@ def _read(path: Path, data: dict[str, Any]) -> StudyFile:
     for name in data:
         if name not in (*KEYS, "arms"):
             raise UnknownName("section", name, (*KEYS, "arms"))
-    study, pull, budget, storage = (_section(data, name) for name in KEYS)
+    study, pull, items, budget, storage = (_section(data, name) for name in KEYS)
     for name, section, key in (("study", study, "k"), ("pull", pull, "command")):
         if key not in section:
             raise InputError(f"{key} is missing from [{name}]")
@@ -160,15 +165,19 @@ def _read(path: Path, data: dict[str, Any]) -> StudyFile:
         if is_given and not pull.get(needed):
             raise InputError(f"{name} was refused: it comes from the JSON printed; give {needed}")
     template = Template(pull["command"], shell=pull.get("shell", False))
-    values = _arms(data.get("arms"))
+    values, folder = _arms(data.get("arms")), path.parent
+    on = _items(folder, items) if "items" in data else None
     for label, own in values.items():
-        template.fill(label, own)
-    folder = path.parent
+        for item in (on or ({},))[:1]:
+            template.fill(label, own if on is None else {**own, **placeholders(item)})
+    if on is not None:
+        _check_evaluation(template, values, on, study)
+    target = items.get("target", "items")
     return StudyFile(
         name=study.get("name", path.stem),
         arms=tuple(values),
         k=study["k"],
-        problem=_problem(study, len(values)),
+        problem=_problem(study, len(values), None if target != "items" or on is None else len(on)),
         seed=study.get("seed"),
         lost=study.get("lost"),
         pull=CommandPull(
@@ -182,14 +191,40 @@ def _read(path: Path, data: dict[str, Any]) -> StudyFile:
         retries=pull.get("retries", RETRIES),
         backoff=pull.get("backoff", BACKOFF),
         rate=pull.get("rate"),
-        on_fail=pull.get("on_fail", "stop"),
+        on_fail=pull.get("on_fail", "stop" if on is None else "low"),
         parallel=pull.get("parallel", 1),
         pulls=budget.get("pulls"),
         seconds=budget.get("seconds"),
         cost=budget.get("cost"),
         storage=folder / storage.get("file", f"{path.stem}.db"),
         durability=storage.get("durability", "process"),
+        items=on,
+        target=target,
     )
+
+
+def _items(folder: Path, section: dict[str, Any]) -> tuple[Any, ...]:
+    if "file" not in section:
+        raise InputError("file is missing from [items]")
+    return read_items_file(folder / section["file"])
+
+
+def _check_evaluation(
+    template: Template, values: dict[str, dict[str, str]], items: tuple[Any, ...], study: Any
+) -> None:
+    """Refuse what would otherwise show at some item in the middle of the run."""
+    if "lost" in study:
+        raise InputError("lost of [study] was refused: an item that fails is the affair of on_fail")
+    for label, own in values.items():
+        for key in own:
+            if key == ITEM or key.startswith(f"{ITEM}."):
+                raise InputError(f"{key} of arm {label!r} was refused: {{{key}}} is of the items")
+    label, own = next(iter(values.items()))
+    for number, item in enumerate(items, 1):
+        try:
+            template.fill(label, {**own, **placeholders(item)})
+        except InputError as error:
+            raise InputError(f"item {number}: {error}") from error
 
 
 def _section(data: dict[str, Any], name: str) -> dict[str, Any]:
@@ -205,7 +240,7 @@ def _section(data: dict[str, Any], name: str) -> dict[str, Any]:
     return section
 
 
-def _problem(study: dict[str, Any], n_arms: int) -> Problem:
+def _problem(study: dict[str, Any], n_arms: int, n_items: int | None) -> Problem:
     ends = {key: study.get(key) for key in ("low", "high", "levels")}
     return Problem(
         TopK(n_arms, study["k"]),
@@ -216,6 +251,7 @@ def _problem(study: dict[str, Any], n_arms: int) -> Problem:
         study.get("variant"),
         study.get("params", {}),
         study.get("direction", "maximize") == "maximize",
+        n_items,
     )
 
 

@@ -60,10 +60,9 @@ RESIDUALS, MANY, Z = range(3)
 GRAND, ALL, SQUARES = range(3)  # of Items.grand: all scores, how many, squares of x - g - mean
 
 
-def swap_in(order: NodeArray, t: int, seed: int, run: int, arm: int, stream: int) -> int:
-    """Draw the item at place t of an arm's order, all places before it being drawn."""
+def swap_in(order: NodeArray, t: int, coin: float) -> int:
+    """Draw the item at place t of an arm's order by a coin; all places before it are drawn."""
     left = order.shape[0] - t
-    coin = rng.uniform(seed, run, arm, t, stream)
     other = t + min(int(coin * left), left - 1)
     item = order[other]
     order[other] = order[t]
@@ -79,7 +78,7 @@ def place(state: State, spec: Spec, arm: int) -> int:
     stream = rng.ORDER if state.clock[PLANS] == 0 else rng.PLANNING
     t, run = state.counts[arm], state.clock[RUN]
     if state.items.drawn[arm] <= t:
-        swap_in(state.items.order[arm], t, spec.seed, run, arm, stream)
+        swap_in(state.items.order[arm], t, rng.uniform(spec.seed, run, arm, t, stream))
         state.items.drawn[arm] = t + 1
     return state.items.order[arm, t]
 
@@ -293,9 +292,11 @@ def reset(state: State) -> None:
     items = state.items
     items.drawn[:] = 0
     items.wealth[:] = 1.0
-    items.difficulty[:] = 0.0
     items.fits[:] = 0.0
     items.grand[:] = 0.0
     for i in range(items.order.shape[0]):
         for j in range(items.order.shape[1]):
             items.order[i, j] = j
+    for row in range(3):
+        for j in range(items.order.shape[1]):
+            items.difficulty[row, j] = items.start[row, j]

@@ -120,6 +120,7 @@ def _new_items(n: int, n_items: int, cells: int) -> Items:
         wealth=np.ones((2 * n, cells)),
         least=np.zeros((2, cells)),
         difficulty=np.zeros((3, n_items)),
+        start=np.zeros((3, n_items)),
         fits=np.zeros((finite.FITS, n)),
         grand=np.zeros(3),
     )

@@ -161,6 +161,7 @@ class Items(NamedTuple):
     wealth: FloatArray  # (2 arms, cells): row 2i + LOW against "mean <= c", 2i + HIGH against ">="
     least: FloatArray  # (2, cells): scratch
     difficulty: FloatArray  # (3, items): sums of residuals, how many, and z
+    start: FloatArray  # (3, items): the same before any score, from those of other arms
     fits: FloatArray  # (sums, arms): see `finite.py`
     grand: FloatArray  # sums over all scores
 

@@ -8,9 +8,11 @@ from collections.abc import Hashable
 from bestk.decisions import TopK
 from bestk.kernels.types import EVIDENCE
 from bestk.study import Result
+from bestk.study.items import ItemSet
 from bestk.study.result import rounded_up as slack
 from bestk.study.specification import Specification
 
+FIXED = "All settings below were fixed before the first observation."
 LOSS = (
     "An attempt that failed, or a pull that was given up, brought no observation. The guarantee"
     " holds only if what is lost does not depend on the reward it would have brought: if, say, the"
@@ -19,6 +21,11 @@ LOSS = (
 WORST = (
     "An attempt that failed, or a pull that was given up, brought no observation. It counts as the"
     " worst that it can have been, so that the guarantee holds whatever was lost."
+)
+
+FAILED = (
+    "An evaluation that failed counts as the worst score there is: none is skipped, so that the"
+    " guarantee holds whatever failed."
 )
 
 
@@ -44,8 +51,24 @@ def headline(specification: Specification, n_arms: int) -> str:
     best = "largest" if specification.problem.maximize else "smallest"
     if isinstance(decision, TopK):
         arms = f"{decision.k:,} arms" if decision.k > 1 else "arm"
-        return f"the {arms} of {n_arms:,} with the {best} mean"
+        return f"the {arms} of {n_arms:,} with the {best} mean{_over(specification)}"
     return f"the {decision.kind.replace('-', ' ')} with the {best} total mean, of {n_arms:,} arms"
+
+
+def _over(specification: Specification) -> str:
+    """Over what means are taken, in an evaluation."""
+    items = specification.items
+    if items is None:
+        return ""
+    what = many(items.count, "item")
+    return f" over {what}" if items.target == "items" else f" over the population of {what}"
+
+
+def scored(result: Result, n_items: int) -> str:
+    """How much of the table of an evaluation is known."""
+    share = result.samples / (len(result.arms) * n_items)
+    items = many(n_items, "item")
+    return f"{len(result.arms):,} arms on {items}, {100.0 * share:.1f}% of the table scored"
 
 
 def statement(specification: Specification, result: Result, epsilon: float) -> str:
@@ -63,7 +86,7 @@ def statement(specification: Specification, result: Result, epsilon: float) -> s
     there = " that are in the study" if specification.max_arms is not None else ""
     edge = f"the {f'{ordinal(k)} ' if k > 1 else ''}{best} of all {n_arms:,}{there}"
     how = f"no {worse} than" if epsilon == 0.0 else f"at most {slack(epsilon)} {side}"
-    return f"{these} has a true mean {how} {edge}"
+    return f"{these} has a true mean{_over(specification)} {how} {edge}"
 
 
 def certificate(specification: Specification, result: Result) -> list[str]:
@@ -106,6 +129,8 @@ def assumptions(specification: Specification) -> list[str]:
     problem = specification.problem
     spec = specification.configure(problem.decision.n_arms)[1].spec
     said = [problem.rewards.description]
+    if specification.items is not None:
+        return [*said, *_of_items(specification.items), FIXED]
     if spec.radius != EVIDENCE:
         said.append("All rewards of an arm have the same mean and are independent of each other.")
     elif spec.log_both > -math.inf:  # Theorems 1 and 3
@@ -131,4 +156,16 @@ def assumptions(specification: Specification) -> list[str]:
         )
     elif specification.lost == "skip":
         said.append("What was lost does not depend on the reward it would have brought.")
-    return [*said, "All settings below were fixed before the first observation."]
+    return [*said, FIXED]
+
+
+def _of_items(items: ItemSet) -> list[str]:
+    """What an evaluation takes for granted (docs/evaluation.md, Theorem 1; e-lucb.md, 2)."""
+    own = (
+        "Every arm scored the items in a random order of its own, drawn from the seed before any"
+        " score was seen; no score was chosen, skipped or made again after seeing it."
+    )
+    if items.target == "items":
+        return [own, "Nothing else: scores are what they are, and arms may depend on each other."]
+    drawn = "The items are independent draws from the population whose means are compared."
+    return [own, drawn]

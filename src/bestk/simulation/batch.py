@@ -117,7 +117,8 @@ def _acceptable(instance: Instance, epsilon: float) -> BoolArray:
     """Arms that may be answered: value >= mu_(K) - epsilon; of other classes, the best set."""
     if instance.k is None:
         return instance.optimum
-    # with slack, forgive the rounding of the subtraction; without, compare exactly
-    rounding = ROUNDING if epsilon > 0 else 0.0
+    # with slack, forgive the rounding of the subtraction, and of means that were added up from
+    # scores in some order; without, compare exactly
+    rounding = ROUNDING if epsilon > 0 or instance.items is not None else 0.0
     acceptable: BoolArray = instance.values >= instance.threshold - epsilon - rounding
     return acceptable

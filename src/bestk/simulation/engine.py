@@ -21,7 +21,7 @@ from bestk.decisions import DecisionClass
 from bestk.errors import InputError, TiedMeansWarning
 from bestk.kernels.types import BERNOULLI
 from bestk.problem import Problem
-from bestk.rewards import Gaussian, Rewards
+from bestk.rewards import Bounded, Gaussian, Rewards
 from bestk.simulation.batch import Batch
 from bestk.simulation.distribution import play_here, play_on
 from bestk.simulation.instances import TIE, Instance, make_instance, structured
@@ -57,7 +57,7 @@ def _check(instance: Instance, problem: Problem, cap: int | None) -> None:
     outside = instance.means[(instance.means < 0) | (instance.means > 1)]
     if problem.rewards.law == BERNOULLI and outside.size:
         raise InputError(f"mean {outside[0]} was refused: Bernoulli means lie in [0, 1]")
-    if instance.tied and problem.epsilon == 0:
+    if instance.tied and problem.epsilon == 0 and instance.items is None:
         tie = f"another answer is as good as the best (to {TIE:g})"
         if instance.k is not None:
             both = instance.threshold if instance.maximize else -instance.threshold
@@ -97,6 +97,11 @@ def as_instance(
     return make_instance(arms=arms, k=k, alpha=alpha, means=instance, maximize=maximize)
 
 
+def assumed_by_default(instance: Instance) -> Rewards:
+    """Scores of items lie in [0, 1]; other rewards are normal."""
+    return Gaussian() if instance.items is None else Bounded()
+
+
 def simulate(
     instance: Instance | str | Sequence[float],
     policy: str | None = None,
@@ -128,18 +133,20 @@ def simulate(
     numbers every time, on any number of `jobs` (default: one a core), and all policies see the
     same rewards. A run that reaches `max_samples` (default 10^9) is unfinished and never right.
     Runs are spread over `jobs` threads, or over an `executor` of `jobs` processes or machines (any
-    `concurrent.futures.Executor`, such as Dask's `client.get_executor()`).
+    `concurrent.futures.Executor`, such as Dask's `client.get_executor()`). `rewards` are by
+    default `Gaussian()`, of a replay without replacement `Bounded()`.
     """
     instance = as_instance(instance, arms, k, alpha, decision, maximize)
     problem = Problem(
         instance.decision,
-        rewards if rewards is not None else Gaussian(),
+        rewards if rewards is not None else assumed_by_default(instance),
         delta,
         epsilon,
         policy,
         variant,
         {} if params is None else params,
         instance.maximize,
+        instance.items,
     )
     runs, jobs = whole(runs, "runs"), whole(os.cpu_count() or 1 if jobs is None else jobs, "jobs")
     max_samples = None if max_samples is None else whole(max_samples, "max_samples")

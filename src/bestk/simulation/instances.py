@@ -45,6 +45,11 @@ class Instance:
         return World(rewards.law, self.means, rewards.sigma)
 
     @property
+    def items(self) -> int | None:
+        """How many items every arm scores, each once; None if samples never end."""
+        return None if self.pool is None else self.pool.items
+
+    @property
     def k(self) -> int | None:
         """The size of the answer, where all answers have one."""
         return self.decision.k if isinstance(self.decision, TopK) else None

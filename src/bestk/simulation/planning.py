@@ -19,9 +19,9 @@ from bestk.hardness import kl_of_error
 from bestk.kernels.types import FloatArray, IntArray
 from bestk.policies.configure import SLACK
 from bestk.problem import Problem
-from bestk.rewards import Gaussian, Rewards
+from bestk.rewards import Rewards
 from bestk.simulation.batch import Batch
-from bestk.simulation.engine import as_instance, simulate, whole
+from bestk.simulation.engine import as_instance, assumed_by_default, simulate, whole
 from bestk.simulation.instances import Instance
 from bestk.simulation.records import SimulationResult, best_k_limit
 from bestk.simulation.spreading import blocks_of, ignore, spread_over_threads
@@ -263,7 +263,7 @@ def plan(
         names.append((policy.strip(), variant.strip() if colon else None))
     if not names:
         raise InputError("policies were refused: there is none to simulate")
-    assumed = rewards if rewards is not None else Gaussian()
+    assumed = rewards if rewards is not None else assumed_by_default(made)
     watcher = progress if progress is not None else ignore
 
     def tell(text: str) -> Callable[[int], None]:
@@ -273,7 +273,15 @@ def plan(
     slacks = sorted({epsilon, *(epsilons or ())})
     for slack in slacks:
         for name in names:  # refuse what cannot run before anything runs
-            Problem(made.decision, assumed, delta, slack, *name, maximize=made.maximize)
+            Problem(
+                made.decision,
+                assumed,
+                delta,
+                slack,
+                *name,
+                maximize=made.maximize,
+                items=made.items,
+            )
     solved, unsolved = best_k_limit(made, assumed)
     bound = None if solved is None else kl_of_error(delta) * solved
     if epsilon > 0:

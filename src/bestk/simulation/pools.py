@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import zipfile
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestk.arguments import string
+from bestk.arguments import flag, string
 from bestk.decisions import TopK
 from bestk.decisions.topk import parse_k
 from bestk.errors import InputError, UnknownName
@@ -35,6 +35,7 @@ class Pool:
     first: IntArray  # arm a has the entries first[a] to first[a+1]-1
     levels: tuple[float, ...] | None  # of ratings: all that can occur
     draw: str
+    items: int | None = None  # that every arm scores, each once; None: with replacement
 
     @property
     def counts(self) -> FloatArray:
@@ -105,6 +106,7 @@ def replay(
     *,
     k: int | str,
     draw: str = "table",
+    without_replacement: bool = False,
     maximize: bool = True,
     name: str = "replay",
 ) -> Instance:
@@ -114,20 +116,46 @@ def replay(
     is a table of observed rewards, NaN where there is none. A pull draws from the arm's row with
     replacement (`draw="table"`), or from a normal distribution with the row's mean and the standard
     deviation pooled over all rows (`draw="gaussian"`), for rows too short to be drawn from.
+
+    With `without_replacement` the columns are items (docs/evaluation.md): every arm scores them in
+    a random order of its own, each once, and scores may be whole numbers too.
     """
     if string(draw, "draw") not in DRAWS:
         raise UnknownName("draw", draw, DRAWS)
     array = np.asarray(data)
+    if flag(without_replacement, "without_replacement"):
+        array = _scores(array, draw)
     if array.ndim != 2 or array.dtype.kind not in "iuf":
         raise InputError(
             f"data of shape {array.shape} and type {array.dtype} were refused: a table with a row"
             " for each arm is needed: integers (counts per level) or floats (observed rewards)"
         )
     pool = _from_table(array, draw) if array.dtype.kind == "f" else _from_counts(array, draw)
+    if without_replacement:
+        pool = replace(pool, items=array.shape[1])
     if draw == "gaussian" and pool.sigma <= 0.0:
         raise InputError("draw gaussian was refused: no row has two different rewards")
     n_arms = len(array)
     return Instance(name, None, pool.means, TopK(n_arms, parse_k(k, n_arms)), maximize, pool)
+
+
+def _scores(array: Data, draw: str) -> Data:
+    """A table of scores of arms (rows) on items (columns), none missing."""
+    if draw != "table":
+        raise InputError(
+            f"draw {draw} was refused: without replacement scores are those of a table"
+        )
+    if array.ndim != 2 or array.dtype.kind not in "biuf" or array.size == 0:
+        raise InputError(
+            f"data of shape {array.shape} and type {array.dtype} were refused: a table of scores is"
+            " needed, with a row for each arm and a column for each item"
+        )
+    table = array.astype(np.float64)
+    for arm, item in np.argwhere(np.isnan(table))[:1]:
+        raise InputError(
+            f"the score of arm {arm} on item {item} is missing: without replacement all are needed"
+        )
+    return table
 
 
 def _from_counts(array: Data, draw: str) -> Pool:
@@ -166,19 +194,35 @@ def _from_table(array: Data, draw: str) -> Pool:
 
 
 def read_replay(
-    path: Path, array: str, *, k: int | str, draw: str = "table", maximize: bool = True
+    path: Path,
+    array: str,
+    *,
+    k: int | str,
+    draw: str = "table",
+    without_replacement: bool = False,
+    maximize: bool = True,
 ) -> Instance:
     """Replay of one array of an .npz file."""
+    data = read_array(path, array)
+    return replay(data, k=k, draw=draw, without_replacement=without_replacement, maximize=maximize)
+
+
+def read_array(path: Path, array: str | None = None) -> Data:
+    """An array of an .npz file; the only one if none is named."""
     try:
         file = np.load(path, allow_pickle=False)
         if not isinstance(file, np.lib.npyio.NpzFile):
             raise InputError(f"{path} was refused: it is not an .npz file")
         with file:
-            if array not in file:
-                raise UnknownName(f"array of {path}", array, file.files)
-            data = file[array]
+            if array is None and len(file.files) != 1:
+                names = ", ".join(file.files)
+                raise InputError(f"which array of {path}? It has {names or 'none'}; name one")
+            name = file.files[0] if array is None else array
+            if name not in file:
+                raise UnknownName(f"array of {path}", name, file.files)
+            found: Data = file[name]
+            return found
     except InputError:
         raise
     except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(f"cannot read {path}: {error}") from error
-    return replay(data, k=k, draw=draw, maximize=maximize)

@@ -22,6 +22,8 @@ MOST_CALLS = 2000  # of an oracle for T*; the bound stays valid if the search en
 def best_k_limit(instance: Instance, rewards: Rewards) -> tuple[float | None, str | None]:
     """T* of finding the K best without slack, or why there is none."""
     assert instance.k is not None
+    if instance.items is not None:
+        return None, "not known for scores without replacement"
     if rewards.law is None:
         return None, f"not solved for {rewards.name} rewards"
     if instance.tied:
@@ -131,6 +133,7 @@ class SimulationResult:
             "instance": instance.name,
             "alpha": instance.alpha,
             "arms": instance.decision.n_arms,
+            "items": instance.items,
             "k": instance.k,
             "decision": instance.decision.kind,
             "rewards": problem.rewards.name,

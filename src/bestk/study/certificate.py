@@ -11,7 +11,6 @@ import json
 import math
 import os
 from collections.abc import Iterator
-from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import islice
@@ -111,7 +110,7 @@ def _certificate(
         made["order"], made["lost"] = specification.order, specification.lost
         made["reissued"] = len(fold.holders)
     if specification.items is not None:
-        made["items"] = asdict(specification.items)
+        made["items"] = specification.items.to_dict()
         made["warning"] = OF_ITEMS[specification.items.target]
     return dict(json.loads(json.dumps(made, allow_nan=False)))
 

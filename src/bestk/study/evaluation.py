@@ -129,6 +129,7 @@ def evaluate(
     delta: float = 0.05,
     epsilon: float = 0.0,
     target: str = "items",
+    history: Any = None,
     low: float = 0.0,
     high: float = 1.0,
     maximize: bool = True,
@@ -159,6 +160,10 @@ def evaluate(
     could be, and the means over these are compared, which takes more scores and may end without a
     certificate. The other arguments are those of `identify`.
 
+    `history` holds scores that are known of *other* arms on these items: a table with a row for
+    each of them, NaN where a score is unknown. They tell which items are hard, so that fewer scores
+    are needed, whatever they are; the guarantee does not depend on them.
+
     The scorer may return `(score, extra)`, and take a third argument, the pull. A call that fails
     is tried `retries` times more, with growing pauses. After that its cell counts as the worst
     score (`on_fail="low"`; the result says how many), or the run ends with `ArmFailedError`
@@ -173,6 +178,7 @@ def evaluate(
     study = Study(
         name, arms, k=k, delta=delta, epsilon=epsilon, rewards=Bounded(low, high),
         maximize=maximize, params=params, storage=storage, seed=seed, items=items, target=target,
+        history=history,
     )  # fmt: skip
     again = _repeated_pull if required(score) == 3 else _repeated
     measure = score if repeats == 1 else partial(again, score, repeats)

@@ -104,6 +104,9 @@ class Fold:
         self.planner = Planner(self.stepper, self.rows, is_worst, open_arms)
         timed = self.spec.radius == LUCB_ROUNDS
         self._is_plain = not (self.order.by_arm or timed or self.orders)
+        items = self.specification.items
+        if items is not None and items.history is not None:
+            self.state.items.start[:] = items.history.start(self.spec.sign)
         self.stepper.reset(self.changes)  # fresh coins: rows may stand for other arms now
 
     @property
@@ -129,6 +132,12 @@ class Fold:
         """The open pulls that held observations wait for, in the order asked."""
         holds_up = self.order.holds_up
         return [key for key, pull in self.open.items() if holds_up(pull.arm, pull.place)]
+
+    @property
+    def worst(self) -> float:
+        """The worst score of an evaluation."""
+        rewards = self.specification.problem.rewards
+        return float(getattr(rewards, "low" if self.spec.sign > 0 else "high"))
 
     # --- folding ----------------------------------------------------------------------------------
 

@@ -4,34 +4,104 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bestk.arguments import shown
+from bestk.arguments import array, shown
 from bestk.errors import InputError, UnknownName
 from bestk.kernels import finite, rng
-from bestk.kernels.types import NodeArray
+from bestk.kernels.types import FloatArray, NodeArray
 
+FIRST = 16  # places of an order that are drawn at once, or more; arbitrary
+DIGITS = 6  # of a residual that is kept; arbitrary: any fixed numbers are valid
 TARGETS = ("items", "population")  # whose means are compared
 
 
 @dataclass(frozen=True)
+class History:
+    """How hard the items were to other arms: of every item, residuals of scores and their number.
+
+    A residual is a score, scaled to [0, 1], less the mean of its arm.
+    """
+
+    residuals: tuple[float, ...]
+    counts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, history: object, n_items: int, rewards: object) -> History:
+        """From a table with a row for each of the other arms, NaN where a score is unknown."""
+        table = array(history, "history")
+        if table.ndim != 2 or table.shape[1] != n_items:
+            raise InputError(
+                f"a history of shape {table.shape} was refused: it needs a row for each other"
+                f" arm, and a column for each of the {n_items} items"
+            )
+        low, high = (float(getattr(rewards, end, math.nan)) for end in ("low", "high"))
+        known = ~np.isnan(table)
+        outside = known & ~((low <= table) & (table <= high))
+        for arm, item in np.argwhere(outside)[:1]:
+            raise InputError(
+                f"a history was refused: the score {table[arm, item]:g} of arm {arm} on item {item}"
+                f" does not lie between {low:g} and {high:g}"
+            )
+        x = np.where(known, (table - low) / (high - low), 0.0)
+        means = x.sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+        sums = np.where(known, x - means[:, None], 0.0).sum(axis=0)
+        return cls(tuple(np.round(sums, DIGITS).tolist()), tuple(known.sum(axis=0).tolist()))
+
+    def start(self, sign: float) -> FloatArray:
+        """What kernels start with: `Items.start`, as the policy sees scores."""
+        residuals, counts = sign * np.array(self.residuals), np.array(self.counts, np.float64)
+        return np.array([residuals, counts, residuals / (counts + finite.NEIGHBOURS)])
+
+
+@dataclass(frozen=True, repr=False)
 class ItemSet:
     """What a study remembers of its items."""
 
     count: int
     digest: str
     target: str
+    history: History | None = None
 
     @classmethod
-    def of(cls, items: Sequence[Any], target: str) -> ItemSet:
-        """The list that an evaluation is begun with."""
+    def of(cls, items: Sequence[Any], target: str, history: object, rewards: object) -> ItemSet:
+        """The list that an evaluation is begun with; scores of other arms lie where rewards do."""
         if target not in TARGETS:
             raise UnknownName("target", target, TARGETS)
-        return cls(len(items), digest(items), target)
+        known = None if history is None else History.of(history, len(items), rewards)
+        if known is not None and target != "items":
+            raise InputError(
+                f"a history was refused: with target={target!r} each arm's own scores count alone"
+            )
+        return cls(len(items), digest(items), target, known)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> ItemSet:
+        """Read what `to_dict` wrote."""
+        known = data["history"]
+        if known is not None:
+            known = History(**{name: tuple(values) for name, values in known.items()})
+        return cls(data["count"], data["digest"], data["target"], known)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        known = self.history
+        lists = None
+        if known is not None:
+            lists = {"residuals": list(known.residuals), "counts": list(known.counts)}
+        fields = {"count": self.count, "digest": self.digest, "target": self.target}
+        return {**fields, "history": lists}
+
+    def __str__(self) -> str:
+        known = "" if self.history is None else ", with a history"
+        return f"{self.count:,} items ({self.digest[:12]}, target {self.target}{known})"
+
+    __repr__ = __str__
 
 
 def read_items(items: Iterable[Any]) -> tuple[Any, ...]:
@@ -69,14 +139,19 @@ class Orders:
     def __init__(self, n_items: int, seed: int) -> None:
         self._n_items, self._seed = n_items, seed
         self._rows: dict[int, NodeArray] = {}
-        self._drawn: dict[int, int] = {}
+        self._drawn: dict[int, int] = {}  # places of each order
 
     def item(self, arm: int, number: int) -> int:
         """The position of the item that is number-th for that arm, both counted from 0."""
         row = self._rows.get(arm)
         if row is None:
             row = self._rows[arm] = np.arange(self._n_items, dtype=np.int32)
-        for place in range(self._drawn.get(arm, 0), number + 1):
-            finite.swap_in(row, place, self._seed, 0, arm, rng.ORDER)
-            self._drawn[arm] = place + 1
+        drawn = self._drawn.get(arm, 0)
+        if drawn <= number:  # as many again as are drawn: coins are cheap together
+            end = min(max(2 * drawn, number + 1, FIRST), self._n_items)
+            places = np.arange(drawn, end)
+            coins = rng.uniform(self._seed, 0, np.full(places.size, arm), places, rng.ORDER)
+            for place, coin in zip(places.tolist(), coins.tolist(), strict=True):
+                finite.swap_in(row, place, coin)
+            self._drawn[arm] = end
         return int(row[number])

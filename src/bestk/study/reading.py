@@ -74,6 +74,18 @@ def choose(storage: SQLiteStorage, name: str | None) -> str:
     return name
 
 
+def has_items(storage: SQLiteStorage, name: str) -> bool:
+    """Whether a study is an evaluation."""
+    return _begun(name, storage.read(name)).items is not None
+
+
+def _begun(name: str, events: Iterator[Event]) -> Specification:
+    first = next(events, None)
+    if first is None or first.kind != ev.CREATED:
+        raise StorageError(f"the log of {name} does not begin with its specification")
+    return Specification.from_json(first.data)
+
+
 class Observation(NamedTuple):
     """A reward that was taken, counted or held. Times are in seconds since 1970."""
 
@@ -83,8 +95,9 @@ class Observation(NamedTuple):
     reward: float
     asked: float | None
     told: float
-    kind: str  # told, or added
+    kind: str  # told, or added; of an evaluation also failed, which counts as the worst score
     extra: Any = None  # what was returned beside the reward
+    item: int | None = None  # of an evaluation: the item's position, from 0
 
 
 def observations(storage: SQLiteStorage, name: str) -> Iterator[Observation]:
@@ -94,31 +107,38 @@ def observations(storage: SQLiteStorage, name: str) -> Iterator[Observation]:
     fold says, in a pass of its own: the fold also works out the statistics, event by event.
     """
     events = storage.read(name)
-    first = next(events, None)
-    if first is None or first.kind != ev.CREATED:
-        raise StorageError(f"the log of {name} does not begin with its specification")
-    fold = Fold(Specification.from_json(first.data))  # knows which arms are there
+    fold = Fold(_begun(name, events))  # knows which arms are there
     closing = CLOSING if fold.order.in_order else CLOSING[:2]  # in old studies FAILED does not
-    open_: dict[str, tuple[int, float]] = {}  # arm and time of pulls
+    open_: dict[str, tuple[int, float, int | None]] = {}  # arm, time and item of pulls
     answered: set[str] = set()
     observed: set[str] = set()
     for seq, (kind, key, arm, reward, data, at) in enumerate(events, 2):
         if kind == ev.ASKED:
             if arm in fold.rows and key not in open_ and key not in answered:
-                open_[key] = arm, at
+                item = None
+                if fold.orders is not None:
+                    item = fold.orders.item(arm, fold.asked[arm])
+                    fold.asked[arm] += 1
+                open_[key] = arm, at, item
         elif kind == ev.TOLD:
             pull = open_.pop(key, None)
             if pull is not None:
                 answered.add(key)
                 label = fold.all_labels[pull[0]]
                 beside = extras.read(data) if data else None
-                yield Observation(seq, key, label, reward, pull[1], at, "told", beside)
+                yield Observation(seq, key, label, reward, pull[1], at, "told", beside, pull[2])
         elif kind == ev.OBSERVED:
             if key not in observed and arm in fold.rows:
                 observed.add(key)
                 yield Observation(seq, key, fold.all_labels[arm], reward, None, at, "added")
         elif kind in closing:
-            open_.pop(key, None)
+            pull = open_.pop(key, None)
+            if pull is not None and fold.orders is not None:
+                answered.add(key)
+                label = fold.all_labels[pull[0]]
+                worst = fold.specification.worst_reward
+                assert worst is not None  # an evaluation has a range
+                yield Observation(seq, key, label, worst, pull[1], at, "failed", None, pull[2])
         elif kind in (ev.ARM_ADDED, ev.ARM_WITHDRAWN):
             fold.apply([Event(kind, key, arm, reward, data, at)])
             open_ = {key: pull for key, pull in open_.items() if pull[0] in fold.rows}

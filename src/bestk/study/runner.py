@@ -350,7 +350,8 @@ class Runner:
             future.cancel()
         left = [call.pull for call in self._running.values()] + [pull for *_, pull in self._later]
         for pull in left:
-            if pull.position is not None:  # of an evaluation: open for ever, as none is given up
+            if pull.position is not None:  # of an evaluation, in which no score is given up
+                self.study.release([pull])
                 continue
             with suppress(PullError):  # answered by another process
                 self.study.forget(pull)

@@ -6,7 +6,7 @@ import json
 import math
 import secrets
 from collections.abc import Hashable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bestk.arguments import as_float, duration, integer, shown, string
@@ -71,7 +71,7 @@ class Specification:
         rest = {key: getattr(self, key) for key in ("seed", "lease", "max_arms", "lost", "order")}
         arms, problem = [thaw(name) for name in self.labels], self.problem.to_dict()
         if self.items is not None:
-            rest["items"] = asdict(self.items)
+            rest["items"] = self.items.to_dict()
         format_ = FORMAT if self.items is None else OF_ITEMS
         return json.dumps({"format": format_, "arms": arms, "problem": problem, **rest})
 
@@ -94,7 +94,7 @@ class Specification:
                 data.get("max_arms"),
                 "skip" if is_old else data["lost"],
                 "told" if is_old else data["order"],
-                None if data.get("items") is None else ItemSet(**data["items"]),
+                None if data.get("items") is None else ItemSet.from_dict(data["items"]),
             )
             if read.order not in ORDERS or read.lost not in LOST:
                 raise KeyError(f"order {read.order}, lost {read.lost}")

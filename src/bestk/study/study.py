@@ -19,7 +19,7 @@ from bestk.decisions import DecisionClass
 from bestk.decisions.labels import label, read_arms, read_pairs, thaw
 from bestk.errors import InputError, OracleError, PullError
 from bestk.kernels.types import LIL_UCB
-from bestk.rewards import Rewards
+from bestk.rewards import Bounded, Rewards
 from bestk.storage import Storage, forks
 from bestk.storage import events as ev
 from bestk.storage.events import Event
@@ -84,6 +84,7 @@ class Study(Figures):
         lost: str | None = None,
         items: Iterable[Any] | None = None,
         target: str = "items",
+        history: Any = None,
     ) -> None:
         self.name = string(name, "name")
         self._lock = threading.RLock()
@@ -94,7 +95,11 @@ class Study(Figures):
             params=params, maximize=maximize,
         )  # fmt: skip
         self.items = None if items is None else read_items(items)
-        of_items = None if self.items is None else ItemSet.of(self.items, target)
+        of_items = (
+            None
+            if self.items is None
+            else ItemSet.of(self.items, target, history, rewards or Bounded())
+        )
         rest = given(k=k, seed=seed, lease=lease, max_arms=max_arms, lost=lost, items=of_items)
         labels = None if arms is None else read_arms(arms)
         begun = journal.begun() or journal.begin(specify(labels, decision, settings, **rest))

@@ -39,8 +39,22 @@ def check_items(items: Mapping[str, Any], problem: Mapping[str, Any], history: H
     together = str(problem["params"].get("independent", True)).lower() == "true"
     if items["target"] == "population" and ("items" in problem or together):
         raise ValueError("an evaluation of a population that takes arms together")
+    _start(items, 1.0)
     if np.bincount(history.arms, minlength=1).max() > items["count"]:
         raise ValueError(f"an arm has more scores than the {items['count']} items there are")
+
+
+def _start(items: Mapping[str, Any], sign: float) -> Floats:
+    """Residuals on every item before the first score, and how many: those of other arms.
+
+    Whatever they are, they are fixed before the orders are drawn.
+    """
+    known, start = items["history"], np.zeros((2, items["count"]))
+    if known is not None:
+        start[0], start[1] = sign * np.array(known["residuals"]), known["counts"]
+        if items["target"] != "items" or not np.isfinite(start).all() or start[1].min() < 0:
+            raise ValueError("an evaluation with a history that does not fit")
+    return start
 
 
 class _Arm:
@@ -57,11 +71,13 @@ class Scores(Evidence):
 
     low, high = 0.0, 1.0
 
-    def __init__(self, n_arms: int, n_items: int, seed: int, arms: Ints, scores: Floats) -> None:
-        self.n_items = n_items
+    def __init__(
+        self, n_arms: int, of: Mapping[str, Any], sign: float, seed: int, arms: Ints, scores: Floats
+    ) -> None:
+        self.n_items = n_items = of["count"]
         counts = np.bincount(arms, minlength=n_arms)
         known = [_Arm(n_items) for _ in range(n_arms)]
-        self._said = np.zeros((2, n_items))  # residuals on every item: their sum, how many
+        self._said = _start(of, sign)  # residuals on every item: their sum, how many
         self._all = np.zeros(3)  # of all arms: scores, how many, squares around what was expected
         # log wealth: against "mean <= c" at upper edges, against "mean >= c" at lower edges
         self._wealth = np.zeros((2, n_arms, CELLS))

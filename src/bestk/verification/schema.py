@@ -126,7 +126,8 @@ FORMAT_2: Mapping[str, Shape] = {
     "arms": Each(ARM_2),
 }
 # Format 3: an evaluation, on so many items with that fingerprint.
-ITEMS = {"count": WHOLE, "digest": TEXT, "target": TEXT}
+HISTORY = {"residuals": Each(NUMBER), "counts": Each(WHOLE)}
+ITEMS = {"count": WHOLE, "digest": TEXT, "target": TEXT, "history": Maybe(HISTORY)}
 FORMAT_3: Mapping[str, Shape] = {**FORMAT_2, "items": ITEMS}
 FORMATS: Mapping[int, Mapping[str, Shape]] = {1: FORMAT_1, 2: FORMAT_2, 3: FORMAT_3}
 

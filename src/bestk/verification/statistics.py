@@ -123,8 +123,8 @@ class Statistics:
         if self.claim.items:
             history, scale = self.history, self.claim.scale
             scores = (self.claim.sign * history.rewards - self.origin) / scale
-            seed = history.specification["seed"]
-            return Scores(self.n, self.claim.items, seed, history.arms, scores)
+            seed, items = history.specification["seed"], history.specification["items"]
+            return Scores(self.n, items, self.claim.sign, seed, history.arms, scores)
         if self.rewards["family"] == "bernoulli":
             kind = Beta if self.claim.edition == 1 else Coins
             return kind(t, self.seen_sums)

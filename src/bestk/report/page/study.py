@@ -76,6 +76,7 @@ def _answer(view: View) -> str:
         for name, value in (
             ("pulls", f"{result.samples:,}"),
             ("arms", f"{len(view.arms):,}"),
+            *_of_items(view),
             ("failed attempts", f"{sum(arm.failed for arm in view.arms):,}"),
             ("pulls given up", f"{sum(view.trajectory.given_up.values()):,}"),
             ("from first to last event", _span(view.trajectory)),
@@ -94,6 +95,15 @@ def _answer(view: View) -> str:
     )
 
 
+def _of_items(view: View) -> list[tuple[str, str]]:
+    """Of an evaluation, how many items there are and how much of the table is known."""
+    items = view.specification.items
+    if items is None:
+        return []
+    share = view.result.samples / (len(view.arms) * items.count)
+    return [("items", f"{items.count:,}"), ("of the table scored", f"{100 * share:.1f}%")]
+
+
 def _losses(view: View) -> str:
     title, lost, lapsed = "What was lost", view.trajectory.given_up, view.trajectory.expired
     failed, given_up = sum(arm.failed for arm in view.arms), sum(lost.values())
@@ -103,6 +113,8 @@ def _losses(view: View) -> str:
     lease = f", {lapsed:,} of them because the lease ran out" if lapsed else ""
     arms = sum(1 for arm in view.arms if arm.failed or lost.get(arm.label, 0))
     meaning = words.WORST if view.specification.lost == "worst" else words.LOSS
+    if view.specification.items is not None:
+        meaning = words.FAILED
     return (
         f'<section><h2>{title}</h2><div class="warning"><p>{words.many(failed, "attempt")}'
         f" failed, {words.many(given_up, 'pull')} given up{lease}; it happened to"
@@ -123,6 +135,10 @@ def _settings(view: View) -> str:
         ("its parameters", params or "as they come"),
         ("seed", specification.seed),
     ]
+    if (items := specification.items) is not None:
+        rows.append(("items", f"{items.count:,}, with the fingerprint {items.digest}"))
+        known = "none" if items.history is None else f"{max(items.history.counts):,} at most"
+        rows.append(("scores of other arms on an item", known))
     if specification.lease is not None:
         rows.append(("lease of a pull", f"{specification.lease:g} seconds"))
     if specification.max_arms is not None:

@@ -11,7 +11,9 @@ from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from bestk.report import words
 from bestk.report.text import printable
+from bestk.study.evaluation import Evaluation
 from bestk.study.notebook import ends
 from bestk.study.result import ArmResult, Result, interval, number, rounded_up
 
@@ -94,6 +96,8 @@ def bar(arm: ArmResult, scale: tuple[float, float], width: int, ascii_only: bool
 def conclusion(result: Result) -> list[str]:
     """What is proved, and if nothing is, why and what would help; what has to be known beside."""
     said = [f"{result.samples:,} pulls: {counts(result)}"]
+    if isinstance(result, Evaluation):
+        said.append(words.scored(result, result.items))
     if result.certified:
         said.append(result.proof)
     elif result.stopped == "rule":

@@ -53,10 +53,16 @@ def summary(study: Study, result: Result) -> Table:
             answer or "none: not every arm has been observed",
         ),
         *((f"sum of {printable(name)}", f"{sum_:,.6g}") for name, sum_ in result.totals.items()),
+        *_scored(study, result),
         *(("", line) for line in standings.conclusion(result)[1:]),
     ):
         table.add_row(name, Text(text))
     return table
+
+
+def _scored(study: Study, result: Result) -> list[tuple[str, str]]:
+    items = study.specification.items
+    return [] if items is None else [("scored", words.scored(result, items.count))]
 
 
 def arms(study: Study, result: Result) -> Table:

@@ -58,7 +58,9 @@ def simulation(result: SimulationResult) -> Table:
     what = f"K={data['k']}" if data["k"] else data["decision"]
     goal = "largest" if result.instance.maximize else "smallest"
     name = printable(data["instance"])  # a file may have any
-    found.add_row("instance", Text(f"{name}{alpha}, N={data['arms']}, {what}, {goal} means"))
+    items = "" if data["items"] is None else f", M={data['items']} items"
+    about = f"{name}{alpha}, N={data['arms']}{items}, {what}, {goal} means"
+    found.add_row("instance", Text(about))
     found.add_row("rewards", f"{data['rewards']}, sigma={data['sigma']:g}")
     found.add_row("wanted", f"error <= {data['delta']:g}, slack {data['epsilon']:g}")
     found.add_row("samples", f"{samples['mean']:,.0f} ± {samples['sem']:,.0f} (mean, std. error)")
