@@ -11,7 +11,7 @@ import bestk
 from bestk.compiled import programs
 from bestk.compiled.modes import NEVER, NOW, VARIABLE
 from bestk.compiled.programs import CODES, PLAY, SEQUENCE
-from bestk.kernels.types import BERNSTEIN
+from bestk.kernels.types import BERNSTEIN, BETA
 from bestk.simulation import structured
 from bestk.simulation.batch import Batch
 from helpers.warm_up import PROGRAMS
@@ -33,18 +33,23 @@ def instance_of(name):
     return structured(decision, means, maximize=name != "roads")
 
 
+TABLE = (np.random.default_rng(1).random((4, 20)) < [[0.9], [0.3], [0.5], [0.1]]).astype(float)
 CASES = [
     *((policy, SMALL, QUIET) for policy in bestk.CATALOGUE),
+    ("e-lucb", bestk.make_instance("1-sparse", arms=12, k=2), QUIET),  # too many for pairs
     ("e-lucb", SMALL, bestk.Bernoulli()),
-    ("e-clucb", instance_of("forest"), QUIET),
+    ("e-lucb", bestk.replay(TABLE, k=1, without_replacement=True), bestk.Bounded()),
+    *(("e-clucb", instance_of(name), QUIET) for name in ("forest", "dag", "explicit")),
     *(("lil-clucb", instance_of(name), QUIET) for name in CLASSES),
     ("clucb", instance_of("partition"), QUIET),
 ]
 
 
 def program_of(policy, instance, rewards):
-    problem = bestk.Problem(instance.decision, rewards, policy=policy, maximize=instance.maximize)
-    return Batch.of(instance, problem, 1, 10**6, range(1)).program
+    problem = bestk.Problem(
+        instance.decision, rewards, policy=policy, maximize=instance.maximize, items=instance.items
+    )
+    return Batch(instance, problem, 1, 10**6, range(1)).program
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: program_of(*case).name)
@@ -66,6 +71,7 @@ def test_every_value_of_every_axis_is_compared():
     assert played == {program for program in PROGRAMS if program.kind == PLAY}
     for axis, words in CODES.items():
         values = {int(getattr(program.axes, axis)) for program in PROGRAMS}
-        others = {BERNSTEIN} if axis == "kind" else set()  # of no policy: only of sequences
+        # only of sequences, and of studies of version 0.1
+        others = {BERNSTEIN, BETA} if axis == "kind" else set()
         assert values | others == set(range(len(words))), axis
     assert SEQUENCE not in {program.kind for program in PROGRAMS}

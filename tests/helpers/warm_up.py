@@ -18,6 +18,7 @@ from bestk.kernels.types import (
     EVIDENCE,
     EXCHANGE,
     EXPLICIT,
+    FINITE,
     FOREST,
     LIL,
     LIL_UCB,
@@ -27,6 +28,7 @@ from bestk.kernels.types import (
     PAIR,
     PARTITION,
     ROADS,
+    SETS,
     UGAPE,
 )
 
@@ -43,7 +45,9 @@ PROGRAMS = [
     Program(LIVE, e_clucb(FOREST)),
     Program(LIVE, e_lucb(BETTING)),
     *(Program(PLAY, e_clucb(structure)) for structure in (FOREST, PARTITION)),
-    *(Program(PLAY, e_lucb(kind)) for kind in (NORMAL, COINS)),
+    *(Program(PLAY, e_lucb(kind)) for kind in (NORMAL, COINS, FINITE)),
+    Program(PLAY, e_lucb(NORMAL)._replace(pairs=True)),
+    *(Program(PLAY, Axes(SETS, EVIDENCE, structure)) for structure in (DAG, EXPLICIT)),
     *(
         Program(kind, axes)
         for kind in (LIVE, PLAY)

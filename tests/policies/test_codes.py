@@ -89,7 +89,9 @@ def some(dice, kind):
 
 def lengths(decision, sets, nu):
     """The length of every answer given every best set, as the kernel has it."""
-    stepper = Problem(decision, delta=nu, maximize=not decision.minimise_only).stepper()
+    maximize, by_sets = not decision.minimise_only, {"stop": "sets"}
+    problem = Problem(decision, delta=nu, policy="e-clucb", maximize=maximize, params=by_sets)
+    stepper = problem.stepper()
     assert stepper.spec.constant >= 0.0
     masks = np.zeros((len(sets), decision.n_arms), bool)
     for row, arms in zip(masks, sets, strict=True):

@@ -48,17 +48,18 @@ def test_a_problem_records_its_rule_and_one_without_it_stops_by_bounds():
 
 
 def test_a_study_of_version_0_1_goes_on_by_bounds():
-    new = specify(None, None, DIAMOND, {"params": {}}, 1, None, None)
+    new = specify(None, DIAMOND, {"params": {}}, seed=1)
     data = json.loads(new.to_json())
     data["problem"]["params"] = {}
     old = Specification.from_json(json.dumps(data))
     assert old.configure(4)[1].spec.family == CPE
     assert Specification.from_json(new.to_json()).configure(4)[1].spec.family == SETS
-    given = (None, None, None, {"params": {}}, None, None, None, None)
+    given = (None, None, {"params": {}}, {})
     old.check_given(*given)  # who says nothing of the stop may go on with either
     new.check_given(*given)
 
 
+@pytest.mark.compiled
 def test_it_needs_less_than_half_of_the_samples_of_heuristic_lil_clucb():
     found = generate("layered:3x3", "path", 0.5, True)
     instance = structured(found.decision, found.means)
@@ -87,6 +88,7 @@ def test_the_slack_that_is_read_is_the_slack_that_stops():
             pytest.fail("it did not stop")
 
 
+@pytest.mark.compiled
 def test_it_errs_no_more_often_than_it_says():
     found = generate("layered:2x2", "path", 0.4, True)
     result = bestk.simulate(

@@ -111,6 +111,11 @@ class Coins(Normal):
         return self.bets.log_e(side, (t - ones, ones), c)
 
 
+def is_normal(family):
+    """Whether a family is one of normal rewards; coins only count like them."""
+    return isinstance(family, Normal) and not isinstance(family, Coins)
+
+
 class Rounded(Bets):
     """Rewards anywhere in a range, rounded at random to 64 steps, then bet on."""
 

@@ -15,7 +15,7 @@ from math import inf, sqrt
 import numpy as np
 
 from reference.naive import best, nearly_best, others
-from reference.naive_evidence import Normal, add_up, bound, total
+from reference.naive_evidence import Normal, add_up, bound, is_normal, total
 
 CLOSE = 1e-8  # bounds nearer to each other than this count as tied
 MARGIN = 0.99  # a hybrid stop that holds at this share of nu must be seen
@@ -239,7 +239,7 @@ class EAlgorithm3(Player):
                 u = {i: abs(ends[i] - m[i]) for i in differ}
                 widest = [[i] for i in differ if u[i] >= max(u.values()) - CLOSE]
                 # normal radii depend on T alone: those that tie are equal, the first is taken
-                found += widest[:1] if isinstance(self.family, Normal) else widest
+                found += widest[:1] if is_normal(self.family) else widest
         return found
 
 

@@ -12,7 +12,7 @@ from math import inf, log, sqrt
 import numpy as np
 
 from reference.naive import nearly_best
-from reference.naive_evidence import Normal
+from reference.naive_evidence import Normal, is_normal
 from reference.naive_hybrid import Player
 
 N0 = 6.0
@@ -85,7 +85,7 @@ class ESets(Player):
     def _tilted(self, seen, side):
         family, lam = self.family, self.lam[:, None]
         mean = family.mean(seen)
-        if isinstance(family, Normal):
+        if is_normal(family):
             t = seen[0]
             a, c = (t + N0) / t**2 * self.sigma**2 / 2, log(1 + t / N0) / 2
             u = self.lam**2 * a + c
@@ -105,7 +105,7 @@ class ESets(Player):
 
     def least(self, i):
         """The least log E- of an arm: no mean is above the ceiling."""
-        if isinstance(self.family, Normal):
+        if is_normal(self.family):
             return -log(1 + self.seen[i][0] / N0) / 2
         return float(self.family.log_e(-1, self.seen[i], self.family.low))
 

@@ -192,7 +192,8 @@ def _revise(state: State, spec: Spec) -> None:
     place = state.clock[TILT]
     row, lam = place & (TILTS - 1), tilt_of(spec, place)
     if state.stamps[row, spec.n_arms] != place:
-        state.stamps[row, :] = -1
+        stamps = state.stamps[row]
+        stamps[:] = -1
         state.stamps[row, spec.n_arms] = place
     for i in range(spec.n_arms):
         _tilt_arm(state, spec, i, row, lam)
@@ -406,6 +407,7 @@ def build(state: State, spec: Spec) -> None:
 
 def forget(state: State) -> None:
     """Nothing is known at any tilt, and the codes are of no set."""
-    state.stamps[:, :] = -1
+    state.stamps[:] = -1
     state.coded[:] = False
-    state.codes[CODE, :] = np.inf
+    codes = state.codes[CODE]
+    codes[:] = np.inf

@@ -200,15 +200,19 @@ def _check_items(
         )
 
 
-def _stop(values: Mapping[str, Any]) -> str:
-    """How e-clucb stops where there is no matroid."""
+def _stop(values: Mapping[str, Any], decision: DecisionClass) -> str:
+    """How e-clucb stops where there is no matroid.
+
+    Of costs that are not negative the sets rule bounds what the oracle cannot be shown; an arm that
+    costs nothing would keep it from ending, so that bounds are the default there.
+    """
     independent = bool(values["independent"])
     if values[STOP] == SETS and not independent:
         raise InputError(
             "stop=sets was refused: with independent=false the stop must be by bounds, because"
             " products of evidence need arms that do not depend on each other"
         )
-    return values[STOP] or (SETS if independent else BOUNDS)
+    return values[STOP] or (BOUNDS if decision.minimise_only or not independent else SETS)
 
 
 def _refuse_stop(values: Mapping[str, Any], decision: DecisionClass) -> None:
@@ -298,7 +302,7 @@ def configure(
             epsilon = epsilon / min(k, n_arms - k)  # of the total, over so many exchanges
         if family == t.CPE:
             high, low = lv.split_levels(lv.UNIFORM, delta, n_arms, k)
-            values[STOP] = _stop(values)
+            values[STOP] = _stop(values, decision)
             if values[STOP] == SETS:
                 family, code = t.SETS, set_code(decision, delta)
             if values["weights"] is not None:
