@@ -29,6 +29,8 @@ from __future__ import annotations
 
 from math import exp, inf
 
+import numpy as np
+
 from bestk.kernels import rng
 from bestk.kernels.types import (
     HIGH,
@@ -36,6 +38,7 @@ from bestk.kernels.types import (
     PLANS,
     RUN,
     WITNESS_AT,
+    Items,
     NodeArray,
     Spec,
     State,
@@ -285,6 +288,23 @@ def holds(state: State, spec: Spec, h: int, l: int) -> bool:  # noqa: E741 - the
         else:
             known_out = max(known_out, _add_out(state, spec, i))
     return _passes(state, spec, known_in, known_out)
+
+
+def new_items(n: int, n_items: int) -> Items:
+    """Room for the scores of n arms on so many items; 0: next to none."""
+    cells = CELLS
+    if n_items == 0:
+        n = n_items = cells = 1
+    return Items(
+        order=np.tile(np.arange(n_items, dtype=np.int32), (n, 1)),
+        drawn=np.zeros(n, np.int64),
+        wealth=np.ones((2 * n, cells)),
+        least=np.zeros((2, cells)),
+        difficulty=np.zeros((3, n_items)),
+        start=np.zeros((3, n_items)),
+        fits=np.zeros((FITS, n)),
+        grand=np.zeros(3),
+    )
 
 
 def reset(state: State) -> None:

@@ -35,23 +35,17 @@ from math import exp, log, log1p
 
 import numpy as np
 
-from bestk.kernels import cpe, evidence, oracles
+from bestk.kernels import cpe, evidence, oracles, set_codes
 from bestk.kernels.evidence import MINUS, PLUS
 from bestk.kernels.types import (
     BETTING,
     CHOSEN,
     CODE,
-    CODE_IN,
-    CODE_OUT,
-    DAG,
     EMPIRICAL,
-    EXPLICIT,
     LEAD,
     NO_ORACLE,
     NORMAL,
     REVISED,
-    ROADS,
-    SHARE,
     TILT,
     TILT_ABOVE,
     TILT_BELOW,
@@ -66,7 +60,6 @@ from bestk.kernels.types import (
 N0 = 6.0  # of the two-sided normal mixture N(0, sigma^2/n0)
 PER_OCTAVE = 4  # tilts from one to twice itself
 LOWEST, HIGHEST = -16, 80  # of the grid: from 1/(16 sigma) to 2^20/sigma, for up to 10^11 samples
-SAFETY = 1e-9  # nats an arm: more than rounding
 ROUNDING = 1e-14  # of a mean
 AGAIN = 2  # the oracle is wanted once more
 SHARP = 1e-4  # of the point that is tilted to; what it errs by is on the safe side
@@ -202,68 +195,6 @@ def _revise(state: State, spec: Spec) -> None:
         state.weights[REVISED, i] = revised - code if state.high[i] else revised + code
 
 
-# --- codes ----------------------------------------------------------------------------------------
-
-
-@outlined
-def _encode(state: State, spec: Spec) -> None:
-    """What every arm pays for being in a difference from M.
-
-    On a path an arm outside M pays for every end where M leaves it: its tail, if that is on M, or
-    either end where edges lead both ways.
-    """
-    if spec.structure in (DAG, ROADS):
-        on = state.parent
-        on[:] = 0
-        for i in range(spec.n_arms):
-            if state.high[i]:
-                on[state.table[0, i]] = 1
-                if spec.structure == ROADS and state.table[2, i] != 0:
-                    on[state.table[1, i]] = 1
-    elif spec.structure == EXPLICIT:
-        _share(state, spec)
-    for i in range(spec.n_arms):
-        code = state.codes[CODE_IN, i] if state.high[i] else state.codes[CODE_OUT, i]
-        if spec.structure in (DAG, ROADS) and not state.high[i]:
-            ends = state.parent[state.table[0, i]]
-            if spec.structure == ROADS and state.table[2, i] != 0:
-                ends += state.parent[state.table[1, i]]
-            code *= ends
-        state.codes[CODE, i] = code + spec.constant * state.codes[SHARE, i] + SAFETY
-
-
-def _share(state: State, spec: Spec) -> None:
-    """Shares of the constant: 1 / (the least difference from M that the arm is in).
-
-    They add up to at least 1 over any difference D, for each of its arms has 1/|D| or more.
-    """
-    inside = state.orders[REVISED]  # as scratch: the arms of M
-    n_inside = 0
-    for i in range(spec.n_arms):
-        state.codes[SHARE, i] = 0.0
-        state.other[i] = False
-        if state.high[i]:
-            inside[n_inside] = i
-            n_inside += 1
-    for row in range(state.table.shape[0]):
-        size, common = state.table[row, 0], 0
-        for place in range(1, 1 + size):
-            arm = state.table[row, place]
-            state.other[arm] = True
-            if state.high[arm]:
-                common += 1
-        share = 1.0 / max(1, n_inside + size - 2 * common)
-        for k in range(n_inside):
-            arm = inside[k]
-            if not state.other[arm]:
-                state.codes[SHARE, arm] = max(state.codes[SHARE, arm], share)
-        for place in range(1, 1 + size):
-            arm = state.table[row, place]
-            state.other[arm] = False
-            if not state.high[arm]:
-                state.codes[SHARE, arm] = max(state.codes[SHARE, arm], share)
-
-
 # --- the search over tilts ------------------------------------------------------------------------
 
 
@@ -284,7 +215,7 @@ def start(state: State, spec: Spec) -> bool:
     if not same or spec.structure == NO_ORACLE:
         for i in range(spec.n_arms):
             state.coded[i] = state.high[i]
-        _encode(state, spec)
+        set_codes.encode(state, spec)
     state.clock[TILT_BELOW], state.clock[TILT_ABOVE] = LOWEST - 1, HIGHEST + 1
     state.clock[CHOSEN] = -1
     state.widths[LEAD] = np.inf

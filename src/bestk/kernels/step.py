@@ -58,7 +58,6 @@ from bestk.kernels.types import (
     Evidence,
     FloatArray,
     IntArray,
-    Items,
     Spec,
     State,
     outlined,
@@ -106,23 +105,7 @@ def new_state(
         coded=np.zeros(whole, np.bool_),
         tilted=np.zeros((2 * TILTS, whole)),
         stamps=np.zeros((TILTS, whole + 1), np.int64),
-        items=_new_items(n, spec.n_items, finite.CELLS if evidence.kind == FINITE else 0),
-    )
-
-
-def _new_items(n: int, n_items: int, cells: int) -> Items:
-    if cells == 0:
-        n = n_items = cells = 1
-    order = np.tile(np.arange(n_items, dtype=np.int32), (n, 1))
-    return Items(
-        order=order,
-        drawn=np.zeros(n, np.int64),
-        wealth=np.ones((2 * n, cells)),
-        least=np.zeros((2, cells)),
-        difficulty=np.zeros((3, n_items)),
-        start=np.zeros((3, n_items)),
-        fits=np.zeros((finite.FITS, n)),
-        grand=np.zeros(3),
+        items=finite.new_items(n, spec.n_items if evidence.kind == FINITE else 0),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 from bestk.decisions import TopK
@@ -13,6 +13,7 @@ from bestk.storage import events as ev
 from bestk.study import extras
 from bestk.study.fold import Fold
 from bestk.study.journal import Journal
+from bestk.study.specification import Specification
 from bestk.study.summary import slack_for
 
 
@@ -21,9 +22,40 @@ class Figures:
 
     name: str
     problem: Problem
+    specification: Specification
     _fold: Fold
     _journal: Journal
     _lock: threading.RLock
+
+    @property
+    def arms(self) -> tuple[Hashable, ...]:
+        """The arms that compete."""
+        return tuple(self._fold.labels)
+
+    @property
+    def retries_pulls(self) -> bool:
+        """Whether a pull that failed stays open, to be tried again: in studies of version 0.1."""
+        return self.specification.order == "told"
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the rule has ended the study."""
+        return self._fold.stopped is not None
+
+    @property
+    def stopped_at(self) -> int:
+        """How many events the log had when the rule ended the study; 0 while it goes on."""
+        return self._fold.stopped_at if self.is_stopped else 0
+
+    @property
+    def samples(self) -> int:
+        """Observations so far."""
+        return self._fold.told
+
+    @property
+    def seconds(self) -> float:
+        """From the beginning of the study to the last that happened in it, without compiling."""
+        return max(0.0, self._fold.last - self._fold.first - self._fold.waited)
 
     @property
     def scored(self) -> list[tuple[int, int, float]]:

@@ -50,6 +50,14 @@ class Specification:
         end = getattr(self.problem.rewards, "low" if self.problem.maximize else "high", None)
         return None if end is None else float(end)
 
+    def refuse_in_evaluation(self, what: str) -> None:
+        """Refuse `what` where every score has to count."""
+        if self.items is not None:
+            raise InputError(
+                f"{what} was refused: every arm scores the items in an order that was drawn before,"
+                " and no score may be chosen or skipped; tell it, or let it fail"
+            )
+
     def require_max_arms(self, arm: Hashable) -> int:
         """How many arms there may ever be; refuses a change of arms where they are fixed."""
         if self.max_arms is None:

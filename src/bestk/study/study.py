@@ -298,15 +298,8 @@ class Study(Figures):
         With `lost="skip"` harmless only if what is given up does not depend on the reward.
         """
         with self._lock:
-            self._refuse_in_evaluation("giving a pull up")
+            self.specification.refuse_in_evaluation("giving a pull up")
             self._journal.log(ev.FORGOTTEN, self._require_open(pull))
-
-    def _refuse_in_evaluation(self, what: str) -> None:
-        if self._fold.orders is not None:
-            raise InputError(
-                f"{what} was refused: every arm scores the items in an order that was drawn before,"
-                " and no score may be chosen or skipped; tell it, or let it fail"
-            )
 
     def _require_open(self, pull: Pull | str) -> str:
         key = key_of(pull)
@@ -320,7 +313,7 @@ class Study(Figures):
         with self._lock:
             fold = self._fold
             self.require_order("the observation")
-            self._refuse_in_evaluation("an observation from elsewhere")
+            self.specification.refuse_in_evaluation("an observation from elsewhere")
             id, number = string(id, "id"), self._present(arm)
             value = self.problem.rewards.read_for_policy(reward)
             if id not in fold.observed:
@@ -376,11 +369,6 @@ class Study(Figures):
     # --- reading ----------------------------------------------------------------------------------
 
     @property
-    def arms(self) -> tuple[Hashable, ...]:
-        """The arms that compete."""
-        return tuple(self._fold.labels)
-
-    @property
     def open(self) -> list[Pull]:
         """Pulls that wait for an answer."""
         with self._lock:
@@ -391,11 +379,6 @@ class Study(Figures):
         """Open pulls that later answers wait for: these do not count before those are settled."""
         with self._lock:
             return [self._pull(key) for key in self._fold.blocking]
-
-    @property
-    def retries_pulls(self) -> bool:
-        """Whether a pull that failed stays open, to be tried again: in studies of version 0.1."""
-        return self.specification.order == "told"
 
     @property
     def result(self) -> Result:
@@ -413,23 +396,3 @@ class Study(Figures):
         """The result, with the reason why sampling ended if it was not the rule."""
         with self._lock:
             return summarise(self.name, self._fold, self.seconds, ended)
-
-    @property
-    def is_stopped(self) -> bool:
-        """Whether the rule has ended the study."""
-        return self._fold.stopped is not None
-
-    @property
-    def stopped_at(self) -> int:
-        """How many events the log had when the rule ended the study; 0 while it goes on."""
-        return self._fold.stopped_at if self.is_stopped else 0
-
-    @property
-    def samples(self) -> int:
-        """Observations so far."""
-        return self._fold.told
-
-    @property
-    def seconds(self) -> float:
-        """From the beginning of the study to the last that happened in it, without compiling."""
-        return max(0.0, self._fold.last - self._fold.first - self._fold.waited)
