@@ -204,6 +204,7 @@ def test_the_product_never_makes_a_run_longer(family):
 
 
 @every_family
+@pytest.mark.compiled
 @pytest.mark.parametrize("epsilon", [0.0, 0.1])
 def test_a_run_that_stopped_is_certified_at_its_slack(family, epsilon):
     problem = Problem(TopK(4, 1), family, [0.9, 0.1, 0.3, 0.2], nu=0.1, epsilon=epsilon, cap=3000)

@@ -233,7 +233,8 @@ def test_answers_told_in_batches_leave_what_one_by_one_leaves(batch):
 
 def test_a_log_is_read_by_numpy_and_its_trees_are_built_once(monkeypatch):
     study = Study("s", "abcdef", k=2, seed=3)
-    go(study, Raters(bestk.Bounded()), 60)
+    go(study, Raters(bestk.Bounded()), 30)
+    assert not study.is_stopped
     log = list(study._journal.storage.read("s"))
     called, original = [], Machine.call
     monkeypatch.setattr(
