@@ -255,7 +255,10 @@ def wait_for_work(client, process):
 
 
 def refused(address, *more):
-    done = command("simulate", *SMALL, "--runs", "2", "--dask", address, *more)
+    # a process of its own: several are asked at once, and a process has one standard error
+    done = command(
+        "simulate", *SMALL, "--runs", "2", "--dask", address, *more, env=dict(os.environ)
+    )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
     return done.stderr

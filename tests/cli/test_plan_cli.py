@@ -107,7 +107,10 @@ BAD = {
     "plot kind": (["--plot", "plan.pdf"], ".png or .svg"),
     "plot folder": (["--plot", "no/such/folder/plan.png"], "there is no folder"),
     "runs": (["--runs", "0"], "at least 1"),
-    "bernoulli": (["--means", "2,0", "--k", "1", "--rewards", "bernoulli"], "[0, 1]"),
+    "bernoulli": (
+        ["--means", "2,0", "--k", "1", "--rewards", "bernoulli", "--sigma", "0.5"],
+        "[0, 1]",
+    ),
     "stray data": (["--array", "stars"], "go with --instance replay"),
 }
 

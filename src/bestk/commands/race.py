@@ -186,6 +186,7 @@ class Race:
         """Counted runs until the rule stops, the budget is spent, or an interrupt."""
         self._cut_interrupted()
         runner = Runner(self.study, self._measure, budget=budget, retries=0)
+        runner.say = None  # the table says at the end which epsilon would do
         try:
             with watch(runner), alone():
                 result = runner.run()
