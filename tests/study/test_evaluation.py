@@ -1,6 +1,7 @@
 """Evaluations: the K best on a fixed set of items."""
 
 import asyncio
+import gc
 import threading
 from concurrent.futures import Executor, Future
 
@@ -152,10 +153,8 @@ def test_a_failure_may_end_the_run_which_can_be_resumed(tmp_path):
 
     with pytest.raises(ArmFailedError, match="item 3"):
         evaluate(broken, on_fail="stop", retries=0, storage=tmp_path / "e.db")
-    result = evaluate(Scorer(), storage=tmp_path / "e.db")
-    assert result.certified
-    assert set(result.top) == BEST
-    assert len({(cell.arm, cell.position) for cell in result.cells}) == len(result.cells)
+    gc.collect()  # the study of that run is gone, so that its open pull is handed out again first
+    assert evaluate(Scorer(), storage=tmp_path / "e.db").cells == evaluate(Scorer()).cells
 
 
 class OneBehind(DaemonThreads):
