@@ -35,7 +35,7 @@ def test_a_problem_that_cannot_run_cannot_be_built():
         Problem.from_dict({"policy": "lucb"})
 
 
-@pytest.mark.parametrize("sigma", [0.0, -1.0, float("nan"), float("inf")])
+@pytest.mark.parametrize("sigma", [0.0, -1.0, float("nan"), float("inf"), 1e251])
 def test_a_sigma_that_is_no_scale_is_refused(sigma):
     with pytest.raises(InputError, match="positive"):
         bestk.Gaussian(sigma)

@@ -21,9 +21,17 @@ from bestk.kernels.types import BERNOULLI, GAUSSIAN
 POSITIVE = "it must be a positive, finite number"
 
 
+LARGEST_SIGMA = 1e250  # rewards and their sums stay finite; any unit of measurement fits in
+
+
 def _check_sigma(sigma: float) -> None:
     if not (math.isfinite(sigma) and sigma > 0):
         raise InputError(f"sigma={sigma} was refused: {POSITIVE}")
+    if sigma > LARGEST_SIGMA:
+        raise InputError(
+            f"sigma={sigma} was refused: it must be at most {LARGEST_SIGMA:g}, beyond which rewards"
+            " overflow; measure them in a larger unit"
+        )
 
 
 def _keep(family: object, **values: float) -> None:

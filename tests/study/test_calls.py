@@ -1,6 +1,7 @@
 """Pulls of real life: endpoints that refuse, clients that are shared, loops that already run."""
 
 import asyncio
+import inspect
 import json
 import threading
 import urllib.error
@@ -15,6 +16,8 @@ from bestk.errors import ArmFailedError, InputError
 from bestk.storage import SQLiteStorage
 from bestk.storage import events as ev
 from bestk.study import Study
+from bestk.study.calls import Calls
+from bestk.study.pulls import Pull
 
 WORTH = {"a": 0.1, "b": 0.9}
 CLOSE = {"a": 0.45, "b": 0.55}
@@ -227,6 +230,15 @@ def test_coroutines_share_a_loop_and_so_may_share_a_client():
         return client.ask(arm)
 
     assert bestk.identify("ab", returns_a_coroutine, **EASY, parallel=4).certified
+
+
+def test_a_coroutine_that_comes_after_the_end_of_a_run_is_closed():
+    late = Client().ask("a")
+    calls = Calls(lambda arm: late)
+    calls.close()
+    with pytest.raises(RuntimeError, match="the run has ended"):
+        calls.submit(Pull("p", "a", 0)).result(60)
+    assert inspect.getcoroutinestate(late) == inspect.CORO_CLOSED
 
 
 def test_a_loop_that_runs_in_the_calling_thread_is_in_nobodys_way():

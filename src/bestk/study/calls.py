@@ -12,7 +12,7 @@ import asyncio
 import inspect
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor, Future
 from contextlib import suppress
 from typing import Any
@@ -51,16 +51,19 @@ class LoopThread:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
+        self._is_closed = False
 
-    @property
-    def loop(self) -> asyncio.AbstractEventLoop:
-        """The loop, which runs."""
-        with self._lock:
+    def submit(self, coroutine: Coroutine[Any, Any, Any]) -> Future[Any]:
+        """Start a coroutine; one that comes after `close` is refused."""
+        with self._lock:  # whatever is accepted is on the loop before it is told to stop
+            if self._is_closed:
+                coroutine.close()
+                raise RuntimeError("the run has ended")
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 self._thread = threading.Thread(target=self._run, args=(self._loop,), daemon=True)
                 self._thread.start()
-            return self._loop
+            return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     @staticmethod
     def _run(loop: asyncio.AbstractEventLoop) -> None:
@@ -78,7 +81,7 @@ class LoopThread:
     def close(self) -> None:
         """Cancel what still runs, and end the loop; a task that will not end is left behind."""
         with self._lock:
-            loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
+            loop, thread, self._is_closed = self._loop, self._thread, True
         if loop is not None and thread is not None:
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(loop.stop)
@@ -101,9 +104,10 @@ class Calls:
         )
         self._takes = required(measure)
 
-    @property
-    def _loop(self) -> asyncio.AbstractEventLoop:
-        return self._ours.loop if self._given is None else self._given
+    def _await(self, coroutine: Coroutine[Any, Any, Any]) -> Future[Any]:
+        if self._given is None:
+            return self._ours.submit(coroutine)
+        return asyncio.run_coroutine_threadsafe(coroutine, self._given)
 
     def submit(self, pull: Pull) -> Future[Any]:
         """Start the call of a pull."""
@@ -114,7 +118,7 @@ class Calls:
             if self._executor is not None:
                 return self._executor.submit(_call, self._measure, what, secrets.token_hex(8))
             if self._is_coroutine:
-                return asyncio.run_coroutine_threadsafe(_awaited(self._measure, what), self._loop)
+                return self._await(_awaited(self._measure, what))
             return self._threads.submit(self._call, what)
         except RuntimeError as error:  # it broke, or was shut down
             raise ExecutorError(
@@ -125,11 +129,13 @@ class Calls:
     def _call(self, what: tuple[Any, ...]) -> Any:
         """A call in a thread; what it returns to be awaited is awaited on the loop."""
         value = self._measure(*what)
-        if inspect.isawaitable(value):
-            return asyncio.run_coroutine_threadsafe(
-                _awaited(lambda: value, ()), self._loop
-            ).result()
-        return value
+        if not inspect.isawaitable(value):
+            return value
+        try:
+            return self._await(_awaited(lambda: value, ())).result()
+        finally:
+            if inspect.iscoroutine(value):  # the run may end before its first step
+                value.close()
 
     def close(self) -> None:
         """No more calls."""
