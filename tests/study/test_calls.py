@@ -234,7 +234,7 @@ def test_coroutines_share_a_loop_and_so_may_share_a_client():
 
 def test_a_coroutine_that_comes_after_the_end_of_a_run_is_closed():
     late = Client().ask("a")
-    calls = Calls(lambda arm: late)
+    calls = Calls(lambda _arm: late)
     calls.close()
     with pytest.raises(RuntimeError, match="the run has ended"):
         calls.submit(Pull("p", "a", 0)).result(60)

@@ -1,6 +1,7 @@
 """Event logs: the records, the two-method protocol with its options, and two implementations."""
 
 from bestk.storage.events import ClosingStorage as ClosingStorage
+from bestk.storage.events import ColumnStorage as ColumnStorage
 from bestk.storage.events import CountingStorage as CountingStorage
 from bestk.storage.events import Event as Event
 from bestk.storage.events import ExclusiveStorage as ExclusiveStorage

@@ -20,6 +20,8 @@ STOPPED = 9  # arm: how often arms had come or gone; data: the answer, JSON
 REISSUED = 10  # key: the pull, handed out again; data: whose it was and is, two tokens
 RETRIED = 11  # key: the pull, which failed and is made again, in its place; data: why
 
+ALONE = "+"  # what ASKED says of a round of one arm
+
 
 class Event(NamedTuple):
     """One line of the log."""
@@ -32,10 +34,20 @@ class Event(NamedTuple):
     at: float = 0.0  # seconds since 1970; for people, never read by the fold
 
 
+class Columns(NamedTuple):
+    """Pulls asked for alone and told at once, two events each, in log order."""
+
+    keys: tuple[str, ...]
+    arms: tuple[int, ...]
+    rewards: tuple[float, ...]
+    asked: tuple[float, ...]  # when
+    told: tuple[float, ...]
+
+
 class Storage(Protocol):
     """An append-only log for each of any number of studies, safe to share between processes.
 
-    These two methods are all that a storage needs. The four protocols below are each one method
+    These two methods are all that a storage needs. The five protocols below are each one method
     more, used where it is offered. `bestk.testing.StorageContract` tests all of them.
     """
 
@@ -93,4 +105,14 @@ class ClosingStorage(Storage, Protocol):
 
     def close(self) -> None:
         """Let go of it; to close again does nothing, and nothing appended is lost."""
+        ...
+
+
+@runtime_checkable
+class ColumnStorage(Storage, Protocol):
+    """One that reads plain stretches of a log quickly."""
+
+    def columns(self, study: str, start: int) -> Iterator[Columns]:
+        """The pulls from event number `start` on, as long as each was asked for alone and told at
+        once; it may end before, and `read` goes on from there."""
         ...

@@ -12,7 +12,8 @@ import os
 import shutil
 import sqlite3
 import struct
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -288,3 +289,26 @@ def discard(draft: Path) -> None:
     """Remove a file that is not to stay, and what SQLite keeps beside it."""
     for side in output.SIDES:
         beside(draft, side).unlink(missing_ok=True)
+
+
+def close(
+    connection: sqlite3.Connection,
+    lock: threading.RLock,
+    watch: identity.Watch | None,
+    unmarked: Iterable[int],
+) -> None:
+    """Whoever lets go: the user, the end of the program, a fork. Notes how many events there are.
+
+    `unmarked` are the numbers of the tables with events that no mark covers.
+    """
+    with lock:
+        if watch is not None:
+            if watch.is_in_the_way():
+                watch.give_up(connection)
+                return
+            watch.close()
+        with suppress(sqlite3.Error):
+            connection.execute("PRAGMA busy_timeout = 1000")
+            for number in unmarked:
+                connection.execute(schema.MARK_ALL.format(number))
+        connection.close()

@@ -92,3 +92,9 @@ def complaint(connection: sqlite3.Connection) -> str | None:
     made = {f"log_{row[0]}": log.format(row[0]) for row in studies}
     found = {name: sql for name, sql in tables.items() if name.startswith("log_")}
     return None if made == found else "the tables of its studies are not those that were made"
+
+
+def checksum(connection: sqlite3.Connection, statements: Statements, seq: int) -> int:
+    """That of an event, as it is stored; 0 if there is none."""
+    row = connection.execute(statements.checksum, (seq,)).fetchone()
+    return row[0] if row and isinstance(row[0], int) else 0

@@ -12,15 +12,15 @@ import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, cast
 
 from bestk.errors import StorageError
-from bestk.storage import checksums, files, forks, old, schema
-from bestk.storage.events import Event
+from bestk.storage import checksums, columns, files, forks, old, schema
+from bestk.storage.events import Columns, Event
 from bestk.storage.identity import SWAPPED, Watch
 from bestk.storage.schema import Statements
 
@@ -124,7 +124,9 @@ class SQLiteStorage:
             raise
         watch = None if self.read_only else Watch(self._file)
         self._connection, self._watch, self._unmarked = connection, watch, set()
-        self._close = weakref.finalize(self, _close, connection, self._lock, watch, self._unmarked)
+        self._close = weakref.finalize(
+            self, files.close, connection, self._lock, watch, self._unmarked
+        )
         return connection
 
     def _forget(self) -> None:
@@ -264,17 +266,42 @@ class SQLiteStorage:
             yield map(_new, repeat(Event), rows)
             start += len(rows)
 
+    def columns(self, study: str, start: int) -> Iterator[Columns]:
+        """Pulls from event number `start` on that were asked for alone and told at once."""
+        many = columns.FEW
+        while (found := self._pairs(study, start, many)) is not None:
+            yield found
+            start, many = start + 2 * many, min(2 * many, columns.MANY)
+
+    def _pairs(self, study: str, start: int, many: int) -> Columns | None:
+        """So many of these, compared with their checksums; of what is damaged `read` says what."""
+        with _Guarded(self):
+            connection, statements = self._prepared(study)
+            if connection is None or statements is None or self._version == schema.OLD:
+                return None
+            found = columns.fetch(connection, statements.number, start, many)
+            seq, total = start + 2 * many, self._before(connection, study, start)
+            stored = schema.checksum(connection, statements, seq)
+            if found is None or columns.after(total, found) != stored:
+                return None
+            self._ends[study] = max(self._ends.get(study, (0, 0)), (seq, stored))
+            return found
+
+    def _prepared(self, study: str) -> tuple[sqlite3.Connection | None, Statements | None]:
+        """A connection, and the statements for a study, as far as there are any."""
+        connection = self._connection or self._reading()
+        if connection is None:
+            return None, None
+        if self._version == schema.OLD and schema.version(connection) != schema.OLD:
+            self._version = schema.VERSION  # another process has brought it up to date
+            self._forget()
+        return connection, self._statements.get(study) or self._find(connection, study)
+
     def _fetch(self, study: str, start: int, most: int) -> list[Row]:
         """The next rows, up to so many, compared with their checksums."""
         with _Guarded(self):
-            connection = self._connection or self._reading()
-            if connection is None:
-                return []
-            if self._version == schema.OLD and schema.version(connection) != schema.OLD:
-                self._version = schema.VERSION  # another process has brought it up to date
-                self._forget()
-            statements = self._statements.get(study) or self._find(connection, study)
-            if statements is None:
+            connection, statements = self._prepared(study)
+            if connection is None or statements is None:
                 return []
             if self._version != schema.OLD:
                 return self._checked(connection, study, start, most)
@@ -292,7 +319,7 @@ class SQLiteStorage:
             rows, stored = [row[:6] for row in found], found[-1][6] if found else 0
         else:
             rows = connection.execute(statements.window, (start, most)).fetchall()
-            stored = _checksum(connection, statements, start + len(rows))
+            stored = schema.checksum(connection, statements, start + len(rows))
         seq = start + len(rows)
         if len(rows) < most and seq < self._marks[study]:
             raise self._cut(study, seq)
@@ -312,7 +339,9 @@ class SQLiteStorage:
         if start == 0:
             return checksums.begin(study)
         seq, total = self._ends.get(study, (0, 0))
-        return total if seq == start else _checksum(connection, self._statements[study], start)
+        return (
+            total if seq == start else schema.checksum(connection, self._statements[study], start)
+        )
 
     def _explain(self, error: BaseException) -> None:
         """Raise in its place what a person can act on."""
@@ -353,9 +382,8 @@ class SQLiteStorage:
         """The names of all studies in the file, oldest first."""
         with _Guarded(self):
             connection = self._reading()
-            if connection is None:
-                return []
-            return [row[0] for row in connection.execute("SELECT name FROM studies ORDER BY id")]
+            rows = connection.execute("SELECT name FROM studies ORDER BY id") if connection else ()
+            return [row[0] for row in rows]
 
     def last_activity(self, study: str) -> float | None:
         """When the last event was written, in seconds since 1970."""
@@ -370,31 +398,3 @@ class SQLiteStorage:
     def appended(self, study: str) -> int:
         """The number of the event that this object appended or read last; 0 if there is none."""
         return self._ends.get(study, (0, 0))[0]
-
-
-def _checksum(connection: sqlite3.Connection, statements: Statements, seq: int) -> int:
-    row = connection.execute(statements.checksum, (seq,)).fetchone()
-    return row[0] if row and isinstance(row[0], int) else 0
-
-
-def _close(
-    connection: sqlite3.Connection,
-    lock: threading.RLock,
-    watch: Watch | None,
-    unmarked: Iterable[int],
-) -> None:
-    """Whoever lets go: the user, the end of the program, a fork. Notes how many events there are.
-
-    `unmarked` are the numbers of the tables with events that no mark covers.
-    """
-    with lock:
-        if watch is not None:
-            if watch.is_in_the_way():
-                watch.give_up(connection)
-                return
-            watch.close()
-        with suppress(sqlite3.Error):
-            connection.execute("PRAGMA busy_timeout = 1000")
-            for number in unmarked:
-                connection.execute(schema.MARK_ALL.format(number))
-        connection.close()

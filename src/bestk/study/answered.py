@@ -1,88 +1,63 @@
-"""Pulls that came back in the order asked before others were asked for: most of most logs.
+"""Pulls that came back in the order asked, none left open: most of most logs.
 
-They count at once and leave nothing open, so that a fold may take them in loops of their own, which
-is what makes long logs open quickly.
+They count at once, so that a fold may take thousands of them as columns, which is what makes long
+logs open quickly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from itertools import compress
 from typing import TYPE_CHECKING
 
-from bestk.storage.events import ASKED, TOLD, Event
+import numpy as np
+
+from bestk.storage.events import ALONE, ASKED, TOLD, Columns, Event
 
 if TYPE_CHECKING:
     from bestk.study.fold import Fold
 
-ALONE = "+"  # what ASKED says of a round of one arm
-CHUNK = 100_000  # pulls handed over at a time
+BLOCK = 2000  # events looked at together
+WORTH = 16  # events below which columns cost more than they save
 
 
-def apply(fold: Fold, event: Event, rest: Iterator[Event]) -> tuple[list[Event], Event | None]:
-    """Apply such pulls as long as there are; the events that are none of these, and the next one.
-
-    `event` is the first, an ask; no pull is open.
-    """
-    first, second = _singly(fold, event, rest)
-    if first is None or second is None or not first[0] == second[0] == ASKED:
-        return ([] if first is None else [first]), second
-    return _in_batches(fold, [first, second], rest)
-
-
-def _singly(
-    fold: Fold, event: Event | None, rest: Iterator[Event]
-) -> tuple[Event | None, Event | None]:
-    """Asked, told, asked, told: returns the first event that is none of these, and the next."""
-    answers, gone, places = fold.answers, fold.gone, fold.rows
-    rows: list[int] = []
-    rewards: list[float] = []
-    following = last = None
-    size = len(answers)
-    while event is not None and event[4] == ALONE and event[0] == ASKED:
-        following = next(rest, None)
-        key, arm = event[1], event[2]
-        if following is None or following[1] != key or following[0] != TOLD or following[4]:
-            break
-        reward = following[3]
-        if arm not in places or key in gone or answers.setdefault(key, reward) is not reward:
-            break
-        if len(answers) == size:
-            break  # a name used twice
-        size += 1
-        rows.append(places[arm])
-        rewards.append(reward)
-        last = following
-        following = None
-        event = next(rest, None)
-        if len(rows) >= CHUNK:
-            fold.pass_by(rows, rewards, last[5])
-            rows, rewards = [], []
-    if last is not None:
-        fold.pass_by(rows, rewards, last[5])
-    return event, following
+def apply(fold: Fold, events: Sequence[Event]) -> int:
+    """Apply such pulls as far as they go; how many of the events that were. No pull is open."""
+    if len(events) < WORTH:
+        return 0
+    kinds, keys, arms, rewards, data, _ = zip(*events, strict=True)
+    of = np.array(kinds)
+    balance = np.cumsum((of == ASKED) * 1 - (of == TOLD))
+    others = np.flatnonzero((of != ASKED) & (of != TOLD))
+    ends = np.flatnonzero(balance[: others[0] if len(others) else None] == 0)
+    if len(ends) == 0:
+        return 0
+    end = int(ends[-1]) + 1
+    asked, told = of[:end] == ASKED, of[:end] == TOLD
+    if (np.flatnonzero(asked) > np.flatnonzero(told)).any():
+        return 0
+    if list(compress(keys, asked)) != list(compress(keys, told)):
+        return 0
+    if set(compress(data, asked)) != {ALONE} or set(compress(data, told)) != {""}:
+        return 0
+    answers = dict(zip(compress(keys, told), compress(rewards, told), strict=True))
+    return end * count(fold, answers, list(compress(arms, asked)), events[end - 1][5])
 
 
-def _in_batches(
-    fold: Fold, asked: list[Event], rest: Iterator[Event]
-) -> tuple[list[Event], Event | None]:
-    """Several asked, the same told: returns the events of the first batch that is none such."""
-    while True:
-        while (event := next(rest, None)) is not None and event[0] == ASKED:
-            asked.append(event)
-        told: list[Event] = []
-        for pull in asked:
-            if event is None or event[0] != TOLD or event[1] != pull[1] or event[4]:
-                return asked + told, event
-            told.append(event)
-            event = next(rest, None)
-        new = {answer[1]: answer[3] for answer in told}
-        is_plain = all(pull[4] == ALONE and pull[2] in fold.rows for pull in asked)
-        if not is_plain or len(new) < len(asked):
-            return asked + told, event
-        if any(key in fold.answers or key in fold.gone for key in new):
-            return asked + told, event
-        fold.answers |= new
-        fold.pass_by([fold.rows[pull[2]] for pull in asked], list(new.values()), told[-1][5])
-        if event is None or event[0] != ASKED:
-            return [], event
-        asked = [event]
+def apply_columns(fold: Fold, found: Columns) -> bool:
+    """The same of pulls that are known to be such; False if they must be folded one by one."""
+    if fold.open or not fold.is_plain:
+        return False
+    answers = dict(zip(found.keys, found.rewards, strict=True))
+    return count(fold, answers, found.arms, found.told[-1])
+
+
+def count(fold: Fold, answers: dict[str, float], arms: Sequence[int], at: float) -> bool:
+    """Count answers to pulls of these arms, unless a name was used twice or an arm is not there."""
+    rows = [row for row in map(fold.rows.get, arms) if row is not None]
+    is_new = fold.answers.keys().isdisjoint(answers) and fold.gone.isdisjoint(answers)
+    if not (is_new and len(answers) == len(rows) == len(arms)):
+        return False
+    fold.answers |= answers
+    fold.pass_by(rows, list(answers.values()), at)
+    return True

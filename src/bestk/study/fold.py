@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Hashable, Iterable
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from bestk.kernels import step
 from bestk.kernels.types import LUCB_ROUNDS
 from bestk.policies.stepper import Stepper
 from bestk.storage import events as ev
-from bestk.storage.events import ASKED, OBSERVED, TOLD, Event
+from bestk.storage.events import ALONE, ASKED, OBSERVED, TOLD, Event
 from bestk.study import answered
 from bestk.study.extras import Extras
 from bestk.study.items import Orders
@@ -43,7 +44,6 @@ CHUNK = 100_000  # observations handed to the kernel at a time
 # statistics, by row; a policy need not have all of them
 OF_ARMS = ("counts", "origins", "sums", "means", "spread", "levels")
 NEW_ROUND = -1  # in place of a row
-ALONE = "+"  # what ASKED says of a round of one arm
 
 
 class Fold:
@@ -103,7 +103,7 @@ class Fold:
         open_arms = (pull.arm for pull in self.open.values())
         self.planner = Planner(self.stepper, self.rows, is_worst, open_arms)
         timed = self.spec.radius == LUCB_ROUNDS
-        self._is_plain = not (self.order.by_arm or timed or self.orders)
+        self.is_plain = not (self.order.by_arm or timed or self.orders)
         items = self.specification.items
         if items is not None and items.history is not None:
             self.state.items.start[:] = items.history.start(self.spec.sign)
@@ -133,25 +133,25 @@ class Fold:
         holds_up = self.order.holds_up
         return [key for key, pull in self.open.items() if holds_up(pull.arm, pull.place)]
 
-    @property
-    def worst(self) -> float:
-        """The worst score of an evaluation."""
-        rewards = self.specification.problem.rewards
-        return float(getattr(rewards, "low" if self.spec.sign > 0 else "high"))
-
     # --- folding ----------------------------------------------------------------------------------
 
-    def apply(self, events: Iterable[Event]) -> None:
-        """Go on from where the fold stands."""
-        rest, pushed = iter(events), None
-        while (event := pushed or next(rest, None)) is not None:
-            pushed, others = None, [event]
-            if event[0] == ASKED and self._is_plain and not self.open:
-                others, pushed = answered.apply(self, event, rest)
-            for other in others:
-                self._apply_one(other)
+    def apply(self, events: Iterable[Event], most: int | None = None) -> None:
+        """Go on from where the fold stands; about so many events, to where no pull is open."""
+        rest = iter(events)
+        rest, further = islice(rest, most), islice(rest, None if most is None else most // 10)
+        while block := list(islice(rest, answered.BLOCK)):
+            done = 0
+            while self.open and done < len(block):
+                self._apply_one(block[done])
+                done += 1
+            if self.is_plain:
+                done += answered.apply(self, block[done:])
+            for event in block[done:]:
+                self._apply_one(event)
             if len(self._told) >= CHUNK:
                 self._observe()
+        while self.open and (left := next(further, None)) is not None:
+            self._apply_one(left)
         self._observe()
         self.waited = seconds_waited() - self._waited_before
 

@@ -6,14 +6,24 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from itertools import islice
+from itertools import islice, repeat
 
 from bestk.arguments import require
-from bestk.storage import CountingStorage, ExclusiveStorage, MemoryStorage, SQLiteStorage, Storage
+from bestk.storage import (
+    ColumnStorage,
+    CountingStorage,
+    ExclusiveStorage,
+    MemoryStorage,
+    SQLiteStorage,
+    Storage,
+)
 from bestk.storage import events as ev
 from bestk.storage.events import Event
+from bestk.study import answered
 from bestk.study.fold import Fold
 from bestk.study.specification import Specification
+
+STRETCH = 1000  # events folded one by one before plain ones are looked for
 
 
 class Journal:
@@ -45,9 +55,16 @@ class Journal:
 
     def open(self, specification: Specification) -> Fold:
         """The state of the study, which `sync` and `append` carry on."""
-        self._fold = Fold(specification)
-        self._fold.apply(self.storage.read(self.name))
-        return self._fold
+        self._fold = fold = Fold(specification)
+        while isinstance(self.storage, ColumnStorage):  # plain stretches, and what is between them
+            seen = fold.seen
+            fold.apply(self.storage.read(self.name, seen), STRETCH)
+            if fold.seen < seen + STRETCH:
+                return fold
+            plain = self.storage.columns(self.name, fold.seen)
+            all(map(answered.apply_columns, repeat(fold), plain))  # as long as it is so
+        fold.apply(self.storage.read(self.name))
+        return fold
 
     def sync(self) -> None:
         """Fold what others have appended."""

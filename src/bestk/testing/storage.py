@@ -14,6 +14,7 @@ from bestk.errors import PullError
 from bestk.rewards import Bernoulli
 from bestk.storage import (
     ClosingStorage,
+    ColumnStorage,
     CountingStorage,
     Event,
     ExclusiveStorage,
@@ -272,6 +273,29 @@ class StorageContract:
         again = self.reopen(storage)
         assert isinstance(again, ListingStorage)
         assert storage.studies() == again.studies() == ["b", "a", ""]
+
+    def test_columns_are_what_is_read(self, tmp_path: Path) -> None:
+        """Plain pulls, one that was forgotten, plain ones again."""
+        storage = self.make_storage(tmp_path)
+        if not isinstance(storage, ColumnStorage):
+            pytest.skip("the storage reads events alone")
+        events = [Event(ev.CREATED, data="{}", at=1.0)]
+        for i in range(700):
+            told = Event(ev.TOLD, f"é-{i}", -1, i / 7, "", i + 0.5)
+            lost = Event(ev.FORGOTTEN, f"é-{i}", at=i + 0.5)
+            events += [Event(ev.ASKED, f"é-{i}", i % 300, 0.0, "+", float(i))]
+            events += [lost if i == 400 else told]
+        storage.append("s", events)
+        for start, last in ((1, 400), (803, 700)):
+            read: list[Event] = []
+            for keys, arms, rewards, asked, told_at in storage.columns("s", start):
+                for key, arm, reward, at, then in zip(
+                    keys, arms, rewards, asked, told_at, strict=True
+                ):
+                    read += [Event(ev.ASKED, key, arm, 0.0, "+", at)]
+                    read += [Event(ev.TOLD, key, -1, reward, "", then)]
+            assert read == events[start : start + len(read)]
+            assert start + len(read) <= 2 * last + 1
 
     def test_the_number_of_the_last_event_is_known(self, tmp_path: Path) -> None:
         """`appended(study)`: events of others before it are counted."""
