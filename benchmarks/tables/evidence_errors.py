@@ -11,7 +11,7 @@ import numpy as np
 
 import bestk
 from bestk.paper.statistics import proportion
-from bestk.simulation import structured
+from bestk.simulation import generate, structured
 
 RUNS, NU, SEED, CAP = 20_000, 0.1, 7, 10**8
 
@@ -54,9 +54,19 @@ INSTANCES = {
 }  # fmt: skip
 TREE = bestk.SpanningTree([(0, 1), (1, 2), (2, 0), (2, 3), (3, 0)])
 GROUPS = bestk.PartitionMatroid(list("aaabbbb"), {"a": 1, "b": 2})
+SHAPES = (("path", "layered:2x2"), ("path", "grid:3x3"), ("matching", "bipartite:3x3"))
+SETS = bestk.ExplicitSets([[0], [1, 2], [3, 4, 5]], 6)
+ORACLE = bestk.Oracle(4, lambda weights: np.arange(4) == weights.argmax())
 CLASSES = {
     "spanning tree of five edges": structured(TREE, [0.5, 0.5, 0.2, 0.5, 0.2]),
     "partition into three and four arms": structured(GROUPS, [0.3, 0, 0, 0.3, 0.3, 0, 0]),
+    **{
+        f"{decision} {text}, gap 0.5": structured(found.decision, found.means)
+        for decision, text in SHAPES
+        for found in [generate(text, decision, 0.5, True)]
+    },
+    "three explicit sets of sizes 1 to 3": structured(SETS, [0.9, 0.2, 0.2, 0.1, 0.1, 0.1]),
+    "an oracle for the best of four arms": structured(ORACLE, [0.5, 0.2, 0.0, 0.0]),
 }
 
 
