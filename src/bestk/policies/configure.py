@@ -22,9 +22,11 @@ from bestk.policies.catalogue import (
     COMBINATORIAL_DEFAULT,
     DEFAULT,
     EVIDENCE_BOUND,
+    GROWING,
     RULES,
     SETS,
     STOP,
+    THRESHOLD,
     Policy,
 )
 from bestk.policies.parameters import read_params, read_weights
@@ -53,7 +55,8 @@ class Configured:
     @property
     def bets(self) -> bool:
         """Whether it stops by bets on the levels of rewards with a range."""
-        return self.spec.radius == t.EVIDENCE and self.evidence.kind == t.BETTING
+        by_evidence = self.spec.radius == t.EVIDENCE and not self.spec.glr
+        return by_evidence and self.evidence.kind == t.BETTING
 
     @property
     def axes(self) -> Axes:
@@ -116,8 +119,7 @@ def _check(policy: Policy, decision: DecisionClass, delta: float, epsilon: float
         raise InputError(f"epsilon={epsilon} was refused: {SLACK}")
     if epsilon > 0.0 and not policy.slack:
         raise InputError(
-            f"epsilon={epsilon} was refused: {policy.name} stops on sample counts and cannot use"
-            " a slack"
+            f"epsilon={epsilon} was refused: the stopping rule of {policy.name} cannot use a slack"
         )
     if not isinstance(decision, TopK) and not policy.combinatorial:
         able = ", ".join(name for name, other in CATALOGUE.items() if other.combinatorial)
@@ -186,7 +188,7 @@ def _check_items(
     """Refuse what Theorem 1 of docs/evaluation.md does not cover."""
     if integer(items, "items") < 1:
         raise InputError(f"items={items} were refused: there must be one at least")
-    if policy.family != t.PAIR or policy.radius != t.EVIDENCE or not isinstance(decision, TopK):
+    if policy.name != DEFAULT or not isinstance(decision, TopK):
         raise InputError(
             f"items were refused: the K best on a finite set of items are found by e-lucb, not by"
             f" {policy.name} on the class {decision.kind}"
@@ -288,7 +290,7 @@ def configure(
     shape = decision.structure if family == t.CPE else None
     if items is not None:
         _check_items(policy, decision, items, values, max_arms is not None)
-    eps = values.get("eps", 0.0)
+    eps, glr = values.get("eps", 0.0), THRESHOLD in values
     scale, lam, high, low = 1.0, 0.0, 1.0, 1.0
     hybrid = lv.NO_HYBRID
     code: Code | None = None
@@ -312,13 +314,15 @@ def configure(
                 )
         else:
             _refuse_stop(values, decision)
-            rule = lv.hybrid_weights(n_arms, k, values["independent"])
-            if edition > 1 and family == t.PAIR and values["independent"]:
+            independent = values.get("independent", True)
+            rule = lv.hybrid_weights(n_arms, k, independent)
+            if edition > 1 and family == t.PAIR and independent:
                 rule = _sharper(n_arms, k, epsilon, rewards)
-            weights = read_weights(values["weights"], rule, values["independent"])
+            weights = read_weights(values.get("weights"), rule, independent)
             hybrid = lv.hybrid_levels(delta, n_arms, k, weights)
             high, low = hybrid.lower, hybrid.upper
-            values["weights"] = list(weights)
+            if not glr:  # which samples as e-lucb does without weights of one's own
+                values["weights"] = list(weights)
         lv.check_level(min(high, low))
     elif evidence:
         high, low = lv.split_levels(values.get("levels", policy.levels), delta, n_arms, k)
@@ -328,6 +332,8 @@ def configure(
         low = high
     elif policy.radius == t.LIL:
         high, low = _lil(values.get("levels", policy.levels), variant, delta, n_arms, k, eps)
+    if glr:
+        hybrid = lv.NO_HYBRID._replace(both=delta, exact=delta)
     proved = policy.proved and variant != "heuristic"
     return Configured(
         policy=policy,
@@ -360,10 +366,12 @@ def configure(
             log_upper=math.log(low),
             log_both=_log(hybrid.both),
             log_exact=_log(hybrid.exact),
-            hybrid=hybrid.both > 0.0,
+            hybrid=hybrid.both > 0.0 and not glr,
             pairs=hybrid.pair > 0.0,
             log_pair=_log(hybrid.pair),
             ratio=hybrid.ratio,
+            glr=glr,
+            iterated=float(values.get(THRESHOLD) == GROWING),
             share=SHARE if policy.radius == t.EVIDENCE else 0,
             n_items=items or 0,
             constant=0.0 if code is None else code.constant,
