@@ -78,7 +78,7 @@ def test_it_samples_as_e_lucb_does_until_one_of_them_stops(family):
     for policy in ("e-lucb", "glr"):
         problem = Problem(bestk.TopK(4, 2), family, [0.1, 0.3, 0.5, 0.7], policy=policy, cap=300)
         seen = []
-        play(problem, 0, problem.stepper(), lambda what, reward, seen=seen: seen.append(what))
+        play(problem, 0, problem.stepper(), lambda what, _, seen=seen: seen.append(what))
         rounds.append(seen)
     proved, unproved = rounds
     assert 50 < len(unproved) < len(proved)
@@ -92,6 +92,7 @@ def test_it_samples_as_e_lucb_does_until_one_of_them_stops(family):
         ({"variant": "heuristic"}, "no variants"),
         ({"params": {"threshold": "none"}}, "growing"),
         ({"params": {"rule": "both"}}, "it has threshold"),
+        ({"max_arms": 5}, "depend on how many arms"),
         ({"rewards": bestk.Bounded(), "lost": "worst"}, "lost='worst' was refused"),
     ],
 )

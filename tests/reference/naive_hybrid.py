@@ -204,7 +204,7 @@ class Glr(ELucb):
         super().__init__(*more)
         self.nu, self.threshold = nu, threshold
 
-    def stops(self, gap, pairs, worst):
+    def stops(self, _gap, pairs, _worst):
         t = sum(map(len, self.rewards))
         beta = log((1 + log(t)) / self.nu) if self.threshold == "growing" else log(1 / self.nu)
         least = min(self.ratio(a, b) for a, b in pairs)

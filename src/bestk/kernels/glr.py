@@ -1,4 +1,4 @@
-"""The generalised likelihood ratio stop of Garivier and Kaufmann (2016), Section 3.2: unproved here.
+"""The generalised likelihood ratio stop of Garivier and Kaufmann (2016), Section 3.2: unproved.
 
 Of an arm a of High and an arm b of Low, with the mean of both arms' samples taken together,
 

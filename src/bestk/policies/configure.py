@@ -173,7 +173,7 @@ def _check_open(
             f"max_arms was refused: the class {decision.kind} names its arms; only where the K best"
             " are wanted may arms come and go"
         )
-    if not evidence:
+    if not evidence or THRESHOLD in values:
         raise InputError(
             f"max_arms was refused: the bounds of {name} depend on how many arms there are; use"
             " e-lucb, or bound=evidence where the policy has it"
@@ -223,6 +223,21 @@ def _refuse_stop(values: Mapping[str, Any], decision: DecisionClass) -> None:
             f"stop={values[STOP]} was refused: for the class {decision.kind} e-clucb compares arms"
             " that replace each other, which is better there"
         )
+
+
+def _hybrid(
+    values: dict[str, Any], rule: lv.Weights, delta: float, n_arms: int, k: int
+) -> lv.HybridLevels:
+    """Levels by the user's weights, which are noted, or the rule's; of glr e-lucb's for bounds.
+
+    Its likelihood ratios count for delta: no union, no mixture.
+    """
+    if THRESHOLD in values:
+        levels = lv.hybrid_levels(delta, n_arms, k, rule)
+        return lv.HybridLevels(levels.lower, levels.upper, delta, delta, 0.0)
+    weights = read_weights(values["weights"], rule, values["independent"])
+    values["weights"] = list(weights)
+    return lv.hybrid_levels(delta, n_arms, k, weights)
 
 
 def _theorem(
@@ -318,11 +333,8 @@ def configure(
             rule = lv.hybrid_weights(n_arms, k, independent)
             if edition > 1 and family == t.PAIR and independent:
                 rule = _sharper(n_arms, k, epsilon, rewards)
-            weights = read_weights(values.get("weights"), rule, independent)
-            hybrid = lv.hybrid_levels(delta, n_arms, k, weights)
+            hybrid = _hybrid(values, rule, delta, n_arms, k)
             high, low = hybrid.lower, hybrid.upper
-            if not glr:  # which samples as e-lucb does without weights of one's own
-                values["weights"] = list(weights)
         lv.check_level(min(high, low))
     elif evidence:
         high, low = lv.split_levels(values.get("levels", policy.levels), delta, n_arms, k)
@@ -332,8 +344,6 @@ def configure(
         low = high
     elif policy.radius == t.LIL:
         high, low = _lil(values.get("levels", policy.levels), variant, delta, n_arms, k, eps)
-    if glr:
-        hybrid = lv.NO_HYBRID._replace(both=delta, exact=delta)
     proved = policy.proved and variant != "heuristic"
     return Configured(
         policy=policy,
