@@ -28,16 +28,16 @@ def one_gap(n, k, high, low):
 
 
 INSTANCES = {
-    "two arms, gap 0.2": (NORMAL, [0.2, 0.0], 1, 2000),
-    "N=10, K=1, gap 0.5": (NORMAL, one_gap(10, 1, 0.5, 0.0), 1, 2000),
-    "N=10, K=3, steps of 0.1": (NORMAL, LADDER, 3, 2000),
-    "N=100, K=2, gap 0.5": (NORMAL, one_gap(100, 2, 0.5, 0.0), 2, 400),
-    "N=100, K=50, gap 0.5": (NORMAL, one_gap(100, 50, 0.5, 0.0), 50, 400),
-    "two coins, 0.6 and 0.5": (COINS, [0.6, 0.5], 1, 2000),
-    "coins, N=10, K=1, 0.7 and 0.3": (COINS, one_gap(10, 1, 0.7, 0.3), 1, 2000),
-    "coins, N=10, K=3, 0.05, 0.15, ...": (COINS, LADDER, 3, 1000),
-    "coins, N=100, K=2, 0.7 and 0.3": (COINS, one_gap(100, 2, 0.7, 0.3), 2, 400),
-    "coins, N=100, K=50, 0.7 and 0.3": (COINS, one_gap(100, 50, 0.7, 0.3), 50, 400),
+    "two arms, gap 0.2": (NORMAL, [0.2, 0.0], 1, 1000),
+    "N=10, K=1, gap 0.5": (NORMAL, one_gap(10, 1, 0.5, 0.0), 1, 1000),
+    "N=10, K=3, steps of 0.1": (NORMAL, LADDER, 3, 1000),
+    "N=100, K=2, gap 0.5": (NORMAL, one_gap(100, 2, 0.5, 0.0), 2, 200),
+    "N=100, K=50, gap 0.5": (NORMAL, one_gap(100, 50, 0.5, 0.0), 50, 200),
+    "two coins, 0.6 and 0.5": (COINS, [0.6, 0.5], 1, 1000),
+    "coins, N=10, K=1, 0.7 and 0.3": (COINS, one_gap(10, 1, 0.7, 0.3), 1, 1000),
+    "coins, N=10, K=3, 0.05, 0.15, ...": (COINS, LADDER, 3, 500),
+    "coins, N=100, K=2, 0.7 and 0.3": (COINS, one_gap(100, 2, 0.7, 0.3), 2, 200),
+    "coins, N=100, K=50, 0.7 and 0.3": (COINS, one_gap(100, 50, 0.7, 0.3), 50, 200),
 }
 HARD = {
     "two arms, gap 0.5": (NORMAL, [0.5, 0.0], 1),
@@ -45,9 +45,8 @@ HARD = {
     "two arms, gap 0.05": (NORMAL, [0.05, 0.0], 1),
     "two arms, gap 0.02": (NORMAL, [0.02, 0.0], 1),
     "N=10, K=5, gap 0.2": (NORMAL, one_gap(10, 5, 0.2, 0.0), 5),
-    "N=100, K=50, gap 0.5": (NORMAL, one_gap(100, 50, 0.5, 0.0), 50),
     "two coins, 0.9 and 0.5": (COINS, [0.9, 0.5], 1),
-    "two coins, 0.51 and 0.5": (COINS, [0.51, 0.5], 1),
+    "two coins, 0.55 and 0.5": (COINS, [0.55, 0.5], 1),
     "coins, 0.08, 0.01 and 0.01": (COINS, [0.08, 0.01, 0.01], 1),
 }
 RUNS, NU = 20_000, 0.1
