@@ -54,6 +54,7 @@ tables: $(READY)
 	$(BIN)/python benchmarks/tables/error_rates.py docs/error-rates.md
 	$(BIN)/python benchmarks/tables/evidence_errors.py docs/error-rates-e-lucb.md
 	$(BIN)/python benchmarks/tables/comparison.py docs/e-lucb-results.md
+	$(BIN)/python benchmarks/tables/limits.py docs/limits.md
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

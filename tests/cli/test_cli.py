@@ -43,10 +43,10 @@ def test_policies_are_listed_for_people_and_for_scripts():
     data = {entry["name"]: entry for entry in json.loads(good("policies", "--json"))}
     assert set(data) == {
         "lil-rand-lucb", "lil-clucb", "lucb", "lil-lucb", "lucb++", "lil-ucb", "clucb", "ugape",
-        "uniform", "e-lucb", "e-clucb",
+        "uniform", "e-lucb", "e-clucb", "glr",
     }  # fmt: skip
     assert data["lucb"]["variants"] == []
-    assert data["lil-ucb"]["guarantee"] is None
+    assert data["lil-ucb"]["guarantee"] is data["glr"]["guarantee"] is None
     assert [p["name"] for p in data["lil-rand-lucb"]["parameters"]] == [
         "levels", "rule", "eps", "bound",
     ]  # fmt: skip

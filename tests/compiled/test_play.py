@@ -37,7 +37,7 @@ TABLE = (np.random.default_rng(1).random((4, 20)) < [[0.9], [0.3], [0.5], [0.1]]
 CASES = [
     *((policy, SMALL, QUIET) for policy in bestk.CATALOGUE),
     ("e-lucb", bestk.make_instance("1-sparse", arms=12, k=2), QUIET),  # too many for pairs
-    ("e-lucb", SMALL, bestk.Bernoulli()),
+    *((policy, SMALL, bestk.Bernoulli()) for policy in ("e-lucb", "glr")),
     ("e-lucb", bestk.replay(TABLE, k=1, without_replacement=True), bestk.Bounded()),
     *(("e-clucb", instance_of(name), QUIET) for name in ("forest", "dag", "explicit")),
     *(("lil-clucb", instance_of(name), QUIET) for name in CLASSES),

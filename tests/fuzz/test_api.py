@@ -51,7 +51,7 @@ TREE = bestk.SpanningTree([(0, 1), (1, 2), (0, 2)])
 SETTINGS = {
     "delta": [0.05, 0.5, np.float32(0.25)], "epsilon": [0.0, 0.3, Decimal("0.1")],
     "rewards": REWARDS, "maximize": [True, False], "variant": ["faithful", "heuristic"],
-    "policy": ["e-lucb", "lucb", "lil-rand-lucb", "uniform", "lil-ucb", "ugape"],
+    "policy": ["e-lucb", "lucb", "lil-rand-lucb", "uniform", "lil-ucb", "ugape", "glr"],
     "params": [{}, {"eps": 0.01}, {"bound": "evidence"}], "seed": [1, np.int64(7)],
     "lease": [10.0, 1e10], "max_arms": [5, 9], "durability": ["process", "full"],
     "decision": [bestk.TopK(3, 1), bestk.ExplicitSets([[0], [1, 2]])],

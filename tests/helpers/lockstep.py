@@ -98,7 +98,8 @@ class Problem:
 
     @cached_property
     def configured(self) -> Configured:
-        bound = {} if self.policy.startswith("e-") else {"bound": "evidence"}
+        own = self.policy in ("e-lucb", "e-clucb", "glr")
+        bound = {} if own else {"bound": "evidence"}
         return configure(
             self.policy,
             None,

@@ -47,6 +47,7 @@ PROGRAMS = [
     *(Program(PLAY, e_clucb(structure)) for structure in (FOREST, PARTITION)),
     *(Program(PLAY, e_lucb(kind)) for kind in (NORMAL, COINS, FINITE)),
     Program(PLAY, e_lucb(NORMAL)._replace(pairs=True)),
+    *(Program(PLAY, Axes(PAIR, EVIDENCE, glr=True, kind=kind)) for kind in (NORMAL, COINS)),
     *(Program(PLAY, Axes(SETS, EVIDENCE, structure)) for structure in (DAG, EXPLICIT)),
     *(
         Program(kind, axes)

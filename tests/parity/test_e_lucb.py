@@ -1,4 +1,4 @@
-"""e-lucb, and the paper's policies with evidence bounds, decision by decision (`lockstep.py`).
+"""e-lucb, glr, and the paper's policies with evidence bounds, decision by decision (`lockstep.py`).
 
 Run as a script this file prints the decisions of some instances, which is how compiled and
 interpreted kernels are compared.
@@ -36,6 +36,7 @@ CASES = [
     *(("e-lucb", {"rule": rule}) for rule in ("random", "radius", "both", "least-sampled")),
     ("e-lucb", {"independent": False}),
     ("e-lucb", {"weights": [0.1, 0.2, 0.7]}),
+    *(("glr", {"threshold": threshold}) for threshold in ("growing", "fixed")),
     ("lil-rand-lucb", {}),
     ("lil-rand-lucb", {"levels": "uniform", "rule": "radius"}),
     ("lil-lucb", {}),
@@ -52,6 +53,7 @@ def some(dice, family, n, case, **settings) -> Problem:
     """A random instance; means in (0, 1), the best K apart from the rest or not."""
     policy, params = case
     k, gap = dice.randint(1, n - 1), dice.choice([0.0, 0.3, 0.6])
+    slacks = [0.0] if policy == "glr" else [0.0, 0.0, 0.1, 0.4]
     means = [dice.uniform(0.05, 0.35) + (gap if i < k else 0.0) for i in range(n)]
     if dice.random() < 0.3:  # arms alike tie all the time where rewards are discrete
         means = [0.9] * k + [0.1] * (n - k)
@@ -63,7 +65,7 @@ def some(dice, family, n, case, **settings) -> Problem:
         policy=policy,
         params=params,
         nu=dice.choice([0.001, 0.05, 0.3]),
-        epsilon=dice.choice([0.0, 0.0, 0.1, 0.4]),
+        epsilon=dice.choice(slacks),
         maximize=dice.random() < 0.6,
         seed=dice.randrange(1 << 40),
         **settings,

@@ -1,4 +1,4 @@
-"""e-lucb and e-clucb once more, slow and obvious, with brute force for the hybrid stop.
+"""e-lucb, e-clucb and glr once more, slow and obvious, with brute force for the hybrid stop.
 
 A policy is told every reward, and at every ask names the rounds that are allowed. That is one,
 except where bounds are so close that a kernel, which computes them to 1e-10 in log E, may see them
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
-from math import inf, sqrt
+from math import inf, log, sqrt
 
 import numpy as np
 
@@ -197,6 +197,35 @@ class ELucb(Player):
         return self.after(*self.stops(gap, pairs, ties[0]), ties)
 
 
+class Glr(ELucb):
+    """The samples of e-lucb, the stop of Garivier and Kaufmann 2016, Section 3.2."""
+
+    def __init__(self, nu, threshold, *more):
+        super().__init__(*more)
+        self.nu, self.threshold = nu, threshold
+
+    def stops(self, _gap, pairs, _worst):
+        t = sum(map(len, self.rewards))
+        beta = log((1 + log(t)) / self.nu) if self.threshold == "growing" else log(1 / self.nu)
+        least = min(self.ratio(a, b) for a, b in pairs)
+        return least > beta - CLOSE, least > beta + CLOSE
+
+    def ratio(self, a, b):
+        """log of the likelihood of all samples of both arms over that with a mean in common."""
+        both = self.rewards[a] + self.rewards[b]
+        own = self.log_likelihood(self.rewards[a]) + self.log_likelihood(self.rewards[b])
+        return own - self.log_likelihood(both)
+
+    def log_likelihood(self, rewards):
+        """At their mean, but for what does not depend on it; of coins, where there is a range."""
+        x = np.array(rewards)
+        if is_normal(self.family):
+            return -((x - x.mean()) ** 2).sum() / (2 * self.family.sigma**2)
+        x = (x - self.family.low) / (self.family.high - self.family.low)
+        hits, misses = x.sum(), (1 - x).sum()
+        return sum(part * log(part / len(x)) for part in (hits, misses) if part > 1e-12)
+
+
 class EExchange(Player):
     """e-clucb on a matroid: every pair b in M, a outside such that M - b + a is feasible."""
 
@@ -254,7 +283,11 @@ PAPER = {  # levels and rule of the paper's policies
 
 
 def make(policy, n, k, nu, epsilon, family, params, coin, rounding):
-    """A policy of the K best: e-lucb, or one of the paper's with bound=evidence."""
+    """A policy of the K best: e-lucb, glr, or one of the paper's with bound=evidence."""
+    if policy == "glr":
+        levels = Levels(nu, n, k, "hybrid", hybrid_weights(n, k, True, True, is_normal(family)))
+        more = n, k, epsilon, family, levels, "radius", 100, coin, rounding
+        return Glr(nu, params["threshold"], *more)
     if policy == "e-lucb":
         levels = Levels(nu, n, k, "hybrid", params["weights"])
         rule, share = params.get("rule", "radius"), 100

@@ -46,6 +46,7 @@ CODES = {
     "structure": ("", "partition", "forest", "dag", "roads", "explicit"),
     "hybrid": ("", "hybrid"),
     "pairs": ("", "pairs"),
+    "glr": ("", "glr"),
     "kind": ("normal", "beta", "betting", "bernstein", "coins", "finite"),
 }
 
@@ -74,13 +75,15 @@ class Axes(NamedTuple):
     structure: int = 0
     hybrid: bool = False
     pairs: bool = False
+    glr: bool = False
     kind: int = 0
 
     @classmethod
     def of(cls, spec: types.Spec, e: types.Evidence) -> Axes:
         """Those of a policy with that evidence."""
         kind = e.kind if spec.radius == types.EVIDENCE else 0
-        return cls(spec.family, spec.radius, spec.structure, spec.hybrid, spec.pairs, kind)
+        axes = spec.family, spec.radius, spec.structure, spec.hybrid, spec.pairs, spec.glr
+        return cls(*axes, kind)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ needs. Read `types` first, then the family you came for:
 | ugape      | UGapE                                                                            |
 | lil_ucb    | lil'UCB                                                                          |
 | hybrid     | the hybrid stop of e-lucb and e-clucb                                            |
+| glr        | the likelihood ratio stop of glr                                                 |
 | bounds     | confidence bounds, also as keys of trees                                         |
 | evidence   | e-processes and their inverses; special: the functions behind them               |
 | top_means  | High, the K largest means                                                        |

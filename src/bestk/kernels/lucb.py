@@ -15,7 +15,8 @@ lil'RandLUCB is Algorithm 1 of the paper. With the paper open, line by line:
 
 On the same pair: LUCB (Kalyanakrishnan et al. 2012), lil'LUCB, LUCB++ (Simchowitz et al. 2017),
 e-lucb (docs/e-lucb.md) and uniform sampling. They differ in the bounds and their levels, in the
-rule that picks from the pair, and e-lucb may stop before its bounds separate (`hybrid.py`).
+rule that picks from the pair; e-lucb may stop before its bounds separate (`hybrid.py`), and glr is
+e-lucb with a stop that takes no notice of them (`glr.py`).
 
 | policy         | bounds (`Spec.radius`) | picks (`Spec.rule`)  | stops                       |
 |----------------|------------------------|----------------------|-----------------------------|
@@ -25,11 +26,12 @@ rule that picks from the pair, and e-lucb may stop before its bounds separate (`
 | lucb           | LUCB_ROUNDS            | BOTH                 | bounds separate             |
 | uniform        | LIL                    | EVERY                | bounds separate             |
 | e-lucb         | EVIDENCE               | RADIUS               | these, or `hybrid.holds`    |
+| glr            | EVIDENCE               | RADIUS               | `glr.holds` (unproved)      |
 """
 
 from __future__ import annotations
 
-from bestk.kernels import bounds, finite, hybrid, rng, top_means, trees
+from bestk.kernels import bounds, finite, glr, hybrid, rng, top_means, trees
 from bestk.kernels.types import (
     ASKS,
     BOTH,
@@ -73,6 +75,8 @@ def build(state: State, spec: Spec) -> None:
 def ask(state: State, spec: Spec, out: IntArray) -> int:
     """The next round; 0 when the bounds separate."""
     h, l, lower, upper = critical(state, spec)  # noqa: E741 - the paper's name
+    if spec.glr:
+        return 0 if glr.holds(state, spec, h, l) else choose(state, spec, h, l, out)
     # Algorithm 1, line 9: stop when the bounds separate, up to the slack
     if upper - lower <= spec.epsilon:
         return 0

@@ -316,7 +316,7 @@ def slack(state: State, spec: Spec) -> float:
 
     Around a Python oracle `widths[LEAD]` must be up to date.
     """
-    if spec.family == LIL_UCB:
+    if spec.family == LIL_UCB or spec.glr:
         return np.inf
     if bounds.grows(spec):
         # LUCB's proof needs T_i <= r, also after observations that it did not ask for

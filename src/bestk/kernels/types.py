@@ -31,7 +31,7 @@ NORMAL, BETA, BETTING, BERNSTEIN, COINS, FINITE = range(6)
 
 # Fields of Spec, Evidence and World that are constants in compiled code: the branches that a policy
 # never takes are not compiled. No other field has such a name.
-AXES = ("family", "radius", "structure", "hybrid", "pairs", "kind")
+AXES = ("family", "radius", "structure", "hybrid", "pairs", "glr", "kind")
 
 
 def outlined(function: F) -> F:
@@ -134,6 +134,9 @@ class Spec(NamedTuple):
     pairs: bool = False
     log_pair: float = -np.inf
     ratio: float = 1.0
+    # whether likelihood ratios stop (`glr.py`): beyond -log_both, and this much of log(1 + log t)
+    glr: bool = False
+    iterated: float = 0.0
     share: int = 0
     n_items: int = 0  # that every arm has to score, without replacement; 0: samples never end
     constant: float = 0.0  # of the sets rule's code: spread over the arms of a difference

@@ -86,6 +86,11 @@ STOPS = Parameter(
     (SETS, BOUNDS),
 )
 
+THRESHOLD, GROWING, FIXED = "threshold", "growing", "fixed"
+THRESHOLDS = Parameter(
+    THRESHOLD, GROWING, "log((1 + log t)/delta) after t samples, or log(1/delta)", (GROWING, FIXED)
+)
+
 _ENTRIES = (
     Policy(
         "e-lucb",
@@ -177,6 +182,19 @@ _ENTRIES = (
         slack=False,
         single=True,
         parameters=(EPS,),
+    ),
+    Policy(
+        "glr",
+        "GLR stop",
+        "Garivier and Kaufmann (2016), Section 3.2; samples as e-lucb does",
+        "none: where means are close enough, it is wrong more often than delta (docs/limits.md)",
+        "e-lucb, but stops when every pair's likelihood ratio is large: what a proof costs",
+        t.PAIR,
+        radius=t.EVIDENCE,
+        rule=t.RADIUS,
+        proved=False,
+        slack=False,
+        parameters=(THRESHOLDS,),
     ),
     Policy(
         "clucb",

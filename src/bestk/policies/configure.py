@@ -22,9 +22,11 @@ from bestk.policies.catalogue import (
     COMBINATORIAL_DEFAULT,
     DEFAULT,
     EVIDENCE_BOUND,
+    GROWING,
     RULES,
     SETS,
     STOP,
+    THRESHOLD,
     Policy,
 )
 from bestk.policies.parameters import read_params, read_weights
@@ -53,7 +55,8 @@ class Configured:
     @property
     def bets(self) -> bool:
         """Whether it stops by bets on the levels of rewards with a range."""
-        return self.spec.radius == t.EVIDENCE and self.evidence.kind == t.BETTING
+        by_evidence = self.spec.radius == t.EVIDENCE and not self.spec.glr
+        return by_evidence and self.evidence.kind == t.BETTING
 
     @property
     def axes(self) -> Axes:
@@ -116,8 +119,7 @@ def _check(policy: Policy, decision: DecisionClass, delta: float, epsilon: float
         raise InputError(f"epsilon={epsilon} was refused: {SLACK}")
     if epsilon > 0.0 and not policy.slack:
         raise InputError(
-            f"epsilon={epsilon} was refused: {policy.name} stops on sample counts and cannot use"
-            " a slack"
+            f"epsilon={epsilon} was refused: the stopping rule of {policy.name} cannot use a slack"
         )
     if not isinstance(decision, TopK) and not policy.combinatorial:
         able = ", ".join(name for name, other in CATALOGUE.items() if other.combinatorial)
@@ -171,7 +173,7 @@ def _check_open(
             f"max_arms was refused: the class {decision.kind} names its arms; only where the K best"
             " are wanted may arms come and go"
         )
-    if not evidence:
+    if not evidence or THRESHOLD in values:
         raise InputError(
             f"max_arms was refused: the bounds of {name} depend on how many arms there are; use"
             " e-lucb, or bound=evidence where the policy has it"
@@ -186,7 +188,7 @@ def _check_items(
     """Refuse what Theorem 1 of docs/evaluation.md does not cover."""
     if integer(items, "items") < 1:
         raise InputError(f"items={items} were refused: there must be one at least")
-    if policy.family != t.PAIR or policy.radius != t.EVIDENCE or not isinstance(decision, TopK):
+    if policy.name != DEFAULT or not isinstance(decision, TopK):
         raise InputError(
             f"items were refused: the K best on a finite set of items are found by e-lucb, not by"
             f" {policy.name} on the class {decision.kind}"
@@ -221,6 +223,21 @@ def _refuse_stop(values: Mapping[str, Any], decision: DecisionClass) -> None:
             f"stop={values[STOP]} was refused: for the class {decision.kind} e-clucb compares arms"
             " that replace each other, which is better there"
         )
+
+
+def _hybrid(
+    values: dict[str, Any], rule: lv.Weights, delta: float, n_arms: int, k: int
+) -> lv.HybridLevels:
+    """Levels by the user's weights, which are noted, or the rule's; of glr e-lucb's for bounds.
+
+    Its likelihood ratios count for delta: no union, no mixture.
+    """
+    if THRESHOLD in values:
+        levels = lv.hybrid_levels(delta, n_arms, k, rule)
+        return lv.HybridLevels(levels.lower, levels.upper, delta, delta, 0.0)
+    weights = read_weights(values["weights"], rule, values["independent"])
+    values["weights"] = list(weights)
+    return lv.hybrid_levels(delta, n_arms, k, weights)
 
 
 def _theorem(
@@ -288,7 +305,7 @@ def configure(
     shape = decision.structure if family == t.CPE else None
     if items is not None:
         _check_items(policy, decision, items, values, max_arms is not None)
-    eps = values.get("eps", 0.0)
+    eps, glr = values.get("eps", 0.0), THRESHOLD in values
     scale, lam, high, low = 1.0, 0.0, 1.0, 1.0
     hybrid = lv.NO_HYBRID
     code: Code | None = None
@@ -312,13 +329,12 @@ def configure(
                 )
         else:
             _refuse_stop(values, decision)
-            rule = lv.hybrid_weights(n_arms, k, values["independent"])
-            if edition > 1 and family == t.PAIR and values["independent"]:
+            independent = values.get("independent", True)
+            rule = lv.hybrid_weights(n_arms, k, independent)
+            if edition > 1 and family == t.PAIR and independent:
                 rule = _sharper(n_arms, k, epsilon, rewards)
-            weights = read_weights(values["weights"], rule, values["independent"])
-            hybrid = lv.hybrid_levels(delta, n_arms, k, weights)
+            hybrid = _hybrid(values, rule, delta, n_arms, k)
             high, low = hybrid.lower, hybrid.upper
-            values["weights"] = list(weights)
         lv.check_level(min(high, low))
     elif evidence:
         high, low = lv.split_levels(values.get("levels", policy.levels), delta, n_arms, k)
@@ -360,10 +376,12 @@ def configure(
             log_upper=math.log(low),
             log_both=_log(hybrid.both),
             log_exact=_log(hybrid.exact),
-            hybrid=hybrid.both > 0.0,
+            hybrid=hybrid.both > 0.0 and not glr,
             pairs=hybrid.pair > 0.0,
             log_pair=_log(hybrid.pair),
             ratio=hybrid.ratio,
+            glr=glr,
+            iterated=float(values.get(THRESHOLD) == GROWING),
             share=SHARE if policy.radius == t.EVIDENCE else 0,
             n_items=items or 0,
             constant=0.0 if code is None else code.constant,

@@ -26,6 +26,7 @@ STYLES: dict[str, tuple[str, str]] = {
     "e-clucb": ("#d55e00", "*"),
     "uniform": ("#888888", "h"),
     "ugape": ("#999933", "<"),
+    "glr": ("#0072b2", "*"),
 }
 LIMIT = "#555555"
 Z95 = 1.959964  # two-sided 95%
