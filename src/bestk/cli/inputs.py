@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bestk.errors import InputError
+from bestk.output import check_output
 
 if TYPE_CHECKING:
     from bestk.rewards import Rewards
@@ -18,6 +19,7 @@ StudyName = Annotated[
     str | None,
     typer.Option("--study", help="Which study.", show_default="the only one in the file"),
 ]
+PLOTS = (".png", ".svg")
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 JsonList = Annotated[bool, typer.Option("--json", help="Print one JSON list.")]
 
@@ -143,3 +145,14 @@ def assumed_rewards(
     if pool is not None and pool.draw == "gaussian" and sigma is None:
         sigma = pool.sigma
     return make_rewards(rewards, sigma, low=low, high=high, levels=levels)
+
+
+def check_plot(plot: Path) -> None:
+    """Refuse a figure that cannot be written before the work, not after."""
+    from bestk.report.figures.drawing import load_matplotlib
+
+    if plot.suffix.lower() not in PLOTS:
+        endings = " or ".join(PLOTS)
+        raise InputError(f"--plot {plot} was refused: its name must end in {endings}")
+    check_output(plot)
+    load_matplotlib()

@@ -12,13 +12,11 @@ from typer.core import TyperCommand
 from bestk.cli import inputs
 from bestk.cli.console import progress, show, show_json, warnings_noted
 from bestk.errors import InputError
-from bestk.output import check_output
 
 if TYPE_CHECKING:
     from bestk.simulation import Instance
 
 AUTO = "auto"
-PLOTS = (".png", ".svg")
 
 
 class PlanCommand(TyperCommand):
@@ -85,18 +83,13 @@ def plan(
 
     Example: bestk plan --means 0.8,0.7,0.6,0.5,0.4 --k 2 --delta 0.05 --epsilon-sweep
     """
-    from bestk.report.figures.drawing import load_matplotlib
     from bestk.simulation import planning
 
     replay = data, array, draw
     made = inputs.top_k_instance(instance, k, arms, alpha, means, minimize, replay)
     assumed = inputs.assumed_rewards(made, rewards, sigma, low, high)
     if plot is not None:
-        if plot.suffix.lower() not in PLOTS:
-            endings = " or ".join(PLOTS)
-            raise InputError(f"--plot {plot} was refused: its name must end in {endings}")
-        check_output(plot)  # before the work, not after
-        load_matplotlib()
+        inputs.check_plot(plot)
         epsilon_sweep = epsilon_sweep or AUTO
     slacks = _slacks(epsilon_sweep, made, epsilon)
     policies = policy or planning.POLICIES

@@ -1,7 +1,8 @@
-"""`bestk simulate`: one policy on one instance, many runs."""
+"""`bestk simulate`: one or several policies on one instance, many runs."""
 
 from __future__ import annotations
 
+import csv as tables
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,9 +12,10 @@ from bestk.cli import inputs
 from bestk.cli.cluster import Dask, workers
 from bestk.cli.console import progress, show, show_json, warnings_noted
 from bestk.errors import InputError, UnknownName
+from bestk.output import check_output, replacing
 
 if TYPE_CHECKING:
-    from bestk.simulation import Instance
+    from bestk.simulation import Comparison, Instance, SimulationResult
 
 
 def simulate(
@@ -42,9 +44,10 @@ def simulate(
     ] = None,
     minimize: inputs.Minimize = False,
     policy: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            help="Which policy (`bestk policies` lists them).",
+            help="Which policy (`bestk policies` lists them), NAME or NAME:VARIANT; repeat it to"
+            " compare several on the same rewards.",
             show_default="e-lucb; e-clucb for other decisions than top-k",
         ),
     ] = None,
@@ -76,13 +79,24 @@ def simulate(
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="A policy's own parameter; may be repeated."),
     ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.csv", help="Output file (overwritten): every run."),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Output file (overwritten): samples of all runs, .png or .svg."
+        ),
+    ] = None,
     json: inputs.Json = False,
 ) -> None:
-    """Run a policy on an instance with known means, and count samples and errors.
+    """Run policies on an instance with known means, and count samples and errors.
 
     Example: bestk simulate --instance 1-sparse --arms 100 --k 2 --runs 200
     """
     from bestk import simulation
+    from bestk.simulation.comparison import entries
 
     replay = data, array, draw
     if decision == "top-k":
@@ -99,32 +113,61 @@ def simulate(
         inputs.refuse_data(replay, without_replacement)
         made = _structured(decision, graph, generate, gap, not minimize)
     assumed = inputs.assumed_rewards(made, rewards, sigma, low, high)
+    if csv is not None:
+        check_output(csv)
+    if plot is not None:
+        inputs.check_plot(plot)
+    todo = entries(policy or [], variant, _params(param or []))
+    results: list[SimulationResult] = []
     with (
         workers(dask, jobs) as (threads, executor),
         warnings_noted(),
-        progress("simulating", runs) as advance,
+        progress("simulating", runs * len(todo)) as advance,
     ):
-        result = simulation.simulate(
-            made,
-            policy,
-            variant,
-            delta=delta,
-            epsilon=epsilon,
-            rewards=assumed,
-            params=_params(param or []),
-            runs=runs,
-            seed=seed,
-            max_samples=max_samples,
-            jobs=threads,
-            executor=executor,
-            progress=lambda done: advance(done, "simulating"),
-        )
-    if json:
-        show_json(result.to_dict())
-    else:
-        from bestk.report.terminal.tables import simulation as table
+        for entry in todo:
+            results.append(
+                simulation.simulate(
+                    made,
+                    entry.policy,
+                    entry.variant,
+                    delta=delta,
+                    epsilon=epsilon,
+                    rewards=assumed,
+                    params=entry.params,
+                    runs=runs,
+                    seed=seed,
+                    max_samples=max_samples,
+                    jobs=threads,
+                    executor=executor,
+                    progress=lambda done: advance(done, "simulating"),
+                )
+            )
+    _show(simulation.Comparison(tuple(results)), csv, plot, json)
 
-        show(table(result))
+
+def _show(found: Comparison, csv: Path | None, plot: Path | None, json: bool) -> None:
+    from bestk.report.terminal import tables as terminal
+    from bestk.simulation.records import RUN_COLUMNS
+
+    if csv is not None:
+        with replacing(csv) as draft, draft.open("w", newline="", encoding="utf-8") as file:
+            writer = tables.writer(file)
+            writer.writerow(RUN_COLUMNS)
+            writer.writerows(found.rows())
+    if plot is not None:
+        from bestk.report.figures import comparison
+
+        comparison.save(found, plot)
+    if len(found.results) == 1:
+        result = found.results[0]
+        if json:
+            show_json(result.to_dict())
+        else:
+            show(terminal.simulation(result))
+    elif json:
+        show_json(found.to_dict())
+    else:
+        show(terminal.comparison(found))
 
 
 def _structured(

@@ -1,5 +1,6 @@
 """Simulation: the paper's instances, the Monte Carlo engine and its result records."""
 
+from bestk.simulation.comparison import Comparison
 from bestk.simulation.engine import simulate
 from bestk.simulation.instances import (
     INSTANCES,
@@ -17,6 +18,7 @@ __all__ = [
     "DECISIONS",
     "DRAWS",
     "INSTANCES",
+    "Comparison",
     "Instance",
     "Plan",
     "SimulationResult",

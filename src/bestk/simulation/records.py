@@ -5,16 +5,21 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bestk.errors import MissingPackageError
 from bestk.hardness import combinatorial_difficulty, kl_of_error, t_star
 from bestk.kernels.types import BERNOULLI, BoolArray, FloatArray, IntArray
 from bestk.problem import Problem
 from bestk.rewards import Rewards
 from bestk.simulation.instances import Instance
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+RUN_COLUMNS = ("policy", "variant", "run", "samples", "finished", "right")
 LARGEST_LOWER_BOUND = 10**4  # arms up to which T* is solved
 MOST_CALLS = 2000  # of an oracle for T*; the bound stays valid if the search ends there
 
@@ -151,6 +156,24 @@ class SimulationResult:
             "seconds": self.seconds,
             "steps_per_second": float(self.samples.sum()) / max(self.seconds, 1e-9),
         }
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Every run, by `RUN_COLUMNS`."""
+        name, columns = self.problem.policy, (self.samples, self.finished, self.right)
+        runs = zip(*(column.tolist() for column in columns), strict=True)
+        return [(name, self.variant, number, *run) for number, run in enumerate(runs)]
+
+    def to_pandas(self) -> DataFrame:
+        """A table with a row for each run; needs pandas.
+
+        Columns: `policy`, `variant` (None where the policy has none), `run`, `samples`,
+        `finished`, and `right` (finished, with a valid answer).
+        """
+        try:
+            from pandas import DataFrame
+        except ImportError:
+            raise MissingPackageError("SimulationResult.to_pandas", "pandas", "pandas") from None
+        return DataFrame(self.rows(), columns=list(RUN_COLUMNS))
 
     def __str__(self) -> str:
         proved = "heuristic" if self.guarantee is None else f"error <= {self.guarantee:g} proved"

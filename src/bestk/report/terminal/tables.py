@@ -14,7 +14,7 @@ from bestk.report.text import printable
 
 if TYPE_CHECKING:
     from bestk.paper.verdicts import Claim
-    from bestk.simulation import SimulationResult
+    from bestk.simulation import Comparison, SimulationResult
 
 
 def columns(
@@ -73,6 +73,34 @@ def simulation(result: SimulationResult) -> Table:
     rate = data["steps_per_second"]
     found.add_row("speed", f"{data['seconds']:.2f} s, {rate / 1e6:.2f} million samples a second")
     return found
+
+
+def comparison(found: Comparison) -> Table:
+    """Several policies on one instance, for people."""
+    first = found.results[0]
+    data = first.to_dict()
+    bound = "" if data["lower_bound"] is None else f"; lower bound {data['lower_bound']:,.0f}"
+    title = (
+        f"{printable(data['instance'])}, N={data['arms']}, error <= {data['delta']:g},"
+        f" {data['runs']} runs each{bound}"
+    )
+    names = ("policy", "proved", "mean samples", "of the first [95%]", "median", "wrong", "cut off")
+    table = columns(*names, title=title, right=names[2:])
+    for result in found.results:
+        samples, ratio = result.summary(), found.ratio(result)
+        variant = f" ({result.variant})" if result.variant else ""
+        proved = "nothing" if result.guarantee is None else f"error <= {result.guarantee:g}"
+        relative = "-" if ratio is None else r"{:.3f} \[{:.3f}, {:.3f}]".format(*ratio)
+        table.add_row(
+            f"{result.problem.policy}{variant}",
+            proved,
+            f"{samples['mean']:,.0f} ± {samples['sem']:,.0f}",
+            "1" if result is first else relative,
+            f"{samples['median']:,.0f}",
+            str(result.wrong),
+            str(result.unfinished),
+        )
+    return table
 
 
 def claims(found: Sequence[Claim]) -> Table:

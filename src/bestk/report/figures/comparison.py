@@ -1,0 +1,55 @@
+"""The figure of several policies on one instance: how many samples their runs took."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from bestk.report.figures.drawing import LIMIT, STYLES, load_matplotlib, save_figure
+from bestk.simulation import Comparison
+from bestk.simulation.planning import full_name
+
+
+def save(found: Comparison, path: Path) -> None:
+    """Write the share of runs that had ended after so many samples, for each policy."""
+    pyplot = load_matplotlib()
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    first = found.results[0]
+    drawing, axes = pyplot.subplots(figsize=(7.0, 4.4))
+    for result in found.results:
+        colour, _ = STYLES[result.problem.policy or ""]
+        ends = np.sort(np.where(result.finished, result.samples, np.inf))
+        proved = "nothing proved" if result.guarantee is None else f"{result.wrong} wrong"
+        axes.step(
+            np.concatenate(([0.0], ends)),
+            np.linspace(0.0, 1.0, len(ends) + 1),
+            where="post",
+            color=colour,
+            linestyle="-" if result.guarantee is not None else ":",
+            label=f"{full_name(result)}: {result.mean:,.0f}, {proved}",
+        )
+    if first.lower_bound is not None:
+        axes.axvline(
+            first.lower_bound, color=LIMIT, linestyle="--", linewidth=1, label="lower bound"
+        )
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.grid(visible=True, color="#e3e3e3", linewidth=0.6)
+    axes.set(
+        xlabel="samples",
+        ylabel="share of runs that have ended",
+        ylim=(0.0, 1.02),
+        title=f"{first.instance.name}, N = {first.instance.decision.n_arms},"
+        f" error ≤ {first.problem.delta:g}, {first.runs} runs each",
+    )
+    below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14), "ncols": 2}
+    axes.legend(title="mean samples", fontsize=8, title_fontsize=8, frameon=False, **below)
+    drawing.tight_layout()
+    try:
+        save_figure(drawing, path)
+    finally:
+        pyplot.close(drawing)

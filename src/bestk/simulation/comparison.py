@@ -1,0 +1,96 @@
+"""Several policies on one instance, on the same rewards run by run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from bestk.errors import InputError, UnknownName
+from bestk.policies import CATALOGUE
+from bestk.simulation.records import SimulationResult
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Z95 = 1.959964  # two-sided, 95%
+
+
+class Entry(NamedTuple):
+    """One policy to be simulated; None: the default."""
+
+    policy: str | None
+    variant: str | None
+    params: dict[str, Any]
+
+
+def entries(policies: Sequence[str], variant: str | None, params: dict[str, Any]) -> list[Entry]:
+    """Policies as people name them, `lil-rand-lucb` or `lil-rand-lucb:heuristic`.
+
+    `variant` is for those that have variants and name none. Of several policies each takes the
+    parameters that it has, and every parameter must be one of some policy's.
+    """
+    if not policies:
+        return [Entry(None, variant, params)]
+    split = [each.partition(":") for each in policies]
+    if len(split) == 1:
+        name, _, own = split[0]
+        return [Entry(name, own or variant, params)]
+    found: list[Entry] = []
+    used: set[str] = set()
+    for name, _, own in split:
+        policy = CATALOGUE.get(name)
+        if policy is None:
+            raise UnknownName("policy", name, CATALOGUE)
+        known = {parameter.name for parameter in policy.parameters}
+        mine = {key: value for key, value in params.items() if key in known}
+        used |= mine.keys()
+        found.append(Entry(name, own or (variant if policy.variants else None), mine))
+    for key in params.keys() - used:
+        raise InputError(f"param {key} was refused: none of {', '.join(policies)} has it")
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Simulations of several policies; the first is what the others are compared with."""
+
+    results: tuple[SimulationResult, ...]
+
+    def ratio(self, result: SimulationResult) -> tuple[float, float, float] | None:
+        """Mean samples over those of the first policy, and a 95% interval for paired runs.
+
+        By the delta method; None where a run was cut off, or for a single run.
+        """
+        first = self.results[0]
+        if first.unfinished or result.unfinished or first.runs < 2:
+            return None
+        x, y = result.samples.astype(float), first.samples.astype(float)
+        value = float(x.mean() / y.mean())
+        error = float(np.std(x - value * y, ddof=1)) / math.sqrt(len(x)) / float(y.mean())
+        return value, value - Z95 * error, value + Z95 * error
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `bestk simulate --json` prints of several policies."""
+        rows = []
+        for result in self.results:
+            found = self.ratio(result)
+            ci = None if found is None else list(found[1:])
+            rows.append(
+                {**result.to_dict(), "ratio": None if found is None else found[0], "ratio_ci": ci}
+            )
+        return {"reference": self.results[0].problem.policy, "results": rows}
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Every run of every policy, by `RUN_COLUMNS`."""
+        return [row for result in self.results for row in result.rows()]
+
+    def to_pandas(self) -> DataFrame:
+        """A row for every run of every policy; needs pandas."""
+        frames = [result.to_pandas() for result in self.results]
+        from pandas import concat
+
+        return concat(frames, ignore_index=True)

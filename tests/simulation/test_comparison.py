@@ -1,0 +1,94 @@
+"""Several policies on one instance: paired ratios, every run, and what is refused."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import bestk
+from bestk.errors import InputError, UnknownName
+from bestk.simulation import Comparison
+from bestk.simulation.comparison import Entry, entries
+from helpers.command import call, good
+
+SMALL = ("simulate", "--means", "0.9,0.4,0.2", "--k", "1", "--runs", "20")
+TWO = ("--policy", "e-lucb", "--policy", "lil-rand-lucb:heuristic")
+
+
+def results(*policies, **more):
+    settings = {"k": 1, "runs": 20} | more
+    return tuple(bestk.simulate([0.9, 0.4, 0.2], *each, **settings) for each in policies)
+
+
+def test_ratios_are_of_paired_runs():
+    found = Comparison(results(("e-lucb",), ("lucb++", "heuristic")))
+    first, second = (result.samples for result in found.results)
+    value, low, high = found.ratio(found.results[1])
+    assert value == pytest.approx(second.mean() / first.mean())
+    error = np.std(second - value * first, ddof=1) / np.sqrt(20) / first.mean()
+    assert (high - low) / 2 == pytest.approx(1.96 * error, rel=1e-4)
+    assert found.ratio(found.results[0]) == pytest.approx((1.0, 1.0, 1.0))
+
+
+@pytest.mark.parametrize("more", [{"runs": 1}, {"max_samples": 10}])
+def test_no_ratio_of_one_run_or_of_runs_that_were_cut_off(more):
+    found = Comparison(results(("e-lucb",), ("lucb++",), **more))
+    assert found.ratio(found.results[1]) is None
+    assert found.to_dict()["results"][1]["ratio"] is None
+
+
+def test_each_policy_takes_its_variant_and_its_parameters():
+    found = entries(["e-lucb", "lucb++", "lucb++:heuristic"], "faithful", {"rule": "both"})
+    assert found == [
+        Entry("e-lucb", None, {"rule": "both"}),
+        Entry("lucb++", "faithful", {}),
+        Entry("lucb++", "heuristic", {}),
+    ]
+    assert entries([], "faithful", {"a": "1"}) == [Entry(None, "faithful", {"a": "1"})]
+    assert entries(["ucb:x"], None, {}) == [Entry("ucb", "x", {})]  # refused where it is run
+    with pytest.raises(InputError, match=r"param independnt was refused: none of e-lucb, lucb\+\+"):
+        entries(["e-lucb", "lucb++"], None, {"independnt": "no"})
+    with pytest.raises(UnknownName, match="lucb"):
+        entries(["e-lucb", "lucc"], None, {})
+
+
+def test_the_command_compares_all_policies_that_are_named(tmp_path):
+    table, picture = tmp_path / "runs.csv", tmp_path / "runs.svg"
+    data = json.loads(good(*SMALL, *TWO, "--csv", table, "--plot", picture, "--json"))
+    assert data["reference"] == "e-lucb"
+    assert [row["policy"] for row in data["results"]] == ["e-lucb", "lil-rand-lucb"]
+    assert data["results"][1]["variant"] == "heuristic"
+    assert data["results"][0]["ratio"] == 1.0
+    alone = json.loads(good(*SMALL, *TWO[2:], "--json"))
+    for changing in ("seconds", "steps_per_second", "ratio", "ratio_ci"):
+        data["results"][1].pop(changing)
+        alone.pop(changing, None)
+    assert data["results"][1] == alone
+    with table.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 40
+    samples = [int(row["samples"]) for row in rows if row["policy"] == "e-lucb"]
+    assert len(samples) == 20
+    assert np.mean(samples) == data["results"][0]["samples"]["mean"]
+    assert "share of runs" in picture.read_text(encoding="utf-8")
+
+
+def test_the_table_says_what_is_proved():
+    text = good(*SMALL, *TWO)
+    assert "lil-rand-lucb (heuristic)" in text
+    assert "nothing" in text
+    assert "error <= 0.01" in text
+
+
+def test_a_figure_of_another_format_is_refused_before_the_work():
+    done = call(*SMALL, "--plot", "x.pdf")
+    assert done.returncode == 2
+    assert "must end in .png or .svg" in done.stderr
+
+
+def test_runs_as_a_table():
+    pytest.importorskip("pandas")
+    frame = Comparison(results(("e-lucb",), ("lucb++",))).to_pandas()
+    assert list(frame.columns) == ["policy", "variant", "run", "samples", "finished", "right"]
+    assert frame.groupby("policy")["run"].max().to_dict() == {"e-lucb": 19, "lucb++": 19}
