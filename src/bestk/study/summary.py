@@ -22,6 +22,7 @@ from bestk.kernels.types import (
     State,
 )  # fmt: skip
 from bestk.problem import Problem
+from bestk.study.extras import COST
 from bestk.study.fold import Fold
 from bestk.study.intervals import in_units, intervals
 from bestk.study.result import ArmResult, Result, Status, Stopped, Waiting
@@ -75,7 +76,7 @@ def summarise(name: str, fold: Fold, seconds: float, ended: Stopped | None) -> R
         assumptions=_assumptions(fold),
         warnings=_warnings(fold),
         maximize=problem.maximize,
-        totals=dict(fold.extras.totals),
+        totals=totals(fold),
     )
 
 
@@ -94,6 +95,15 @@ def _everything(fold: Fold) -> tuple[IntArray, FloatArray]:
         both = (fold.tally.sums + late.sums) / np.maximum(counts, 1)
         means = np.where(late.counts > 0, both, means)
     return counts[fold.arms], means[fold.arms]
+
+
+def totals(fold: Fold) -> dict[str, float]:
+    """Sums of the numbers beside rewards; where none of them is a cost, what arms are said to."""
+    costs = fold.specification.problem.costs
+    found: dict[str, float] = dict(fold.extras.totals)
+    if costs is not None and COST not in found:
+        found[COST] = float(_everything(fold)[0] @ np.array(costs))
+    return found
 
 
 def _assumptions(fold: Fold) -> tuple[str, ...]:
