@@ -12,9 +12,10 @@ from bestk.problem import Problem
 from bestk.storage import events as ev
 from bestk.study import extras
 from bestk.study.fold import Fold
+from bestk.study.forecast import slack_for
 from bestk.study.journal import Journal
 from bestk.study.specification import Specification
-from bestk.study.summary import slack_for, totals
+from bestk.study.summary import totals
 
 
 class Figures:
