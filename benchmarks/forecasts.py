@@ -163,49 +163,54 @@ def by_samples(hits):
     )
 
 
+FACTORS = (1 / 8, 1 / 4, 1 / 2, 1, 2, 8)  # of what a study needs: its budgets
+TIE = ([0.5, 0.5, 0.3], 1, 0.0, Bernoulli())  # never certain; for so many samples
+TIED_FOR = 5_000
+
+
 def advice(runs):
-    """Whether what is said early comes true: budgets of 1/8 to 8 times what a study needs."""
-    counted = defaultdict(lambda: np.zeros(4, int))
-    for name in KINDS:
-        if KINDS[name][0] is None:
-            continue
+    """Whether what is said early comes true, with budgets and without."""
+    told, early, right = dict.fromkeys(FACTORS, 0), 0, 0
+    kinds = {name: kind for name, kind in KINDS.items() if kind[0] is not None}
+    for name, kind in kinds.items():
+        policy = "lil-rand-lucb" if "lil" in name else None
         for run in range(runs):
-            needs = told_of(name, run)
-            for (_, factor), said in needs.items():
-                counted[factor] += (said and factor < 1, said and factor >= 1, not said, 1)
-    print("| budget, of what the study needs | studies | told early that it is far off |")
-    print("|---|---|---|")
-    for factor in sorted(counted):
-        right, wrong, _, all_ = counted[factor]
-        print(f"| {factor:g} | {all_} | {100 * (right + wrong) / all_:.0f}% |")
+            total, _ = followed(kind, policy, run, [], MOST)
+            budgets = [round(factor * total) for factor in FACTORS]
+            _, said = followed(kind, policy, run, [*budgets, None], MOST)
+            *said, unasked = said
+            for factor, at in zip(FACTORS, said, strict=True):
+                told[factor] += at is not None
+            early += unasked is not None
+            right += unasked is not None and total > 10 * unasked
+    studies = runs * len(kinds)
+    print("| budget, of what the study needs | told that it is far off |\n|---|---|")
+    for factor, many in told.items():
+        print(f"| {factor:g} | {100 * many / studies:.0f}% |")
+    print(f"of {studies} studies without a budget {early} were told, {right} of them rightly:")
+    print("they needed more than ten times the samples that they had then.")
+    ties = [followed(TIE, None, run, [None], TIED_FOR)[1][0] for run in range(runs)]
+    when = [at for at in ties if at is not None]
+    print(
+        f"of {runs} studies with a tie {len(when)} were told, after {np.median(when):,.0f} samples"
+    )
 
 
-def told_of(name, run):
-    """Of one study, which budgets it would have been told to be far off."""
-    means, k, epsilon, rewards = KINDS[name]
-    policy = "lil-rand-lucb" if "lil" in name else None
-    arms = range(len(means))
-
-    def play(advisers):
-        draw = rewarded(means, rewards, np.random.default_rng((3, run)))
-        said = dict.fromkeys(advisers, False)
-
-        def look(study):
-            for budget, adviser in made.items():
-                if study.samples <= budget[0] and adviser.look() is not None:
-                    said[budget] = True
-
-        study = bestk.Study(
-            "s", arms, k=k, delta=DELTA, epsilon=epsilon, rewards=rewards, policy=policy, seed=run
-        )
-        made = {budget: Adviser(study, budget[0]) for budget in advisers}
-        while pulls := study.ask():
-            study.tell(pulls[0], draw(None, pulls[0].arm))
-            look(study)
-        return study.samples, said
-
-    total, _ = play([])
-    return play([(round(factor * total), factor) for factor in (1 / 8, 1 / 4, 1 / 2, 1, 2, 8)])[1]
+def followed(kind, policy, run, budgets, most):
+    """Samples of a study, and by budget after how many it was told something (None: never)."""
+    means, k, epsilon, rewards = kind
+    draw = rewarded(means, rewards, np.random.default_rng((3, run)))
+    study = bestk.Study(
+        "s", range(len(means)), k=k, delta=DELTA, epsilon=epsilon, rewards=rewards, policy=policy,
+        seed=run,
+    )  # fmt: skip
+    advisers, said = [Adviser(study, budget) for budget in budgets], [None] * len(budgets)
+    while study.samples < most and (pulls := study.ask()):
+        study.tell(pulls[0], draw(None, pulls[0].arm))
+        for i, (budget, adviser) in enumerate(zip(budgets, advisers, strict=True)):
+            if (budget is None or study.samples < budget) and adviser.look() is not None:
+                said[i] = study.samples
+    return study.samples, said
 
 
 if __name__ == "__main__":
