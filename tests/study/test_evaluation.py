@@ -152,7 +152,8 @@ def test_a_failure_may_end_the_run_which_can_be_resumed(tmp_path):
 
     with pytest.raises(ArmFailedError, match="item 3") as kept:  # and the study of that run
         evaluate(broken, on_fail="stop", retries=0, storage=tmp_path / "e.db")
-    assert evaluate(Scorer(), storage=tmp_path / "e.db").cells == evaluate(Scorer()).cells
+    again = evaluate(Scorer(), storage=tmp_path / "e.db", seconds=60)  # else it would wait for ever
+    assert again.cells == evaluate(Scorer()).cells
     del kept
 
 
