@@ -142,7 +142,7 @@ def test_where_pulls_have_costs_the_kernel_follows_the_rule_for_them(kind, stop)
     dice, tally = random.Random(4), Tally()
     params = {"stop": stop} if kind in OTHERS else {}
     for family in ("gaussian", "bounded"):
-        problem = some(dice, kind, family, params=params, cap=60)
+        problem = some(dice, kind, family, params=params, cap=40)
         costs = tuple(dice.choice([1.0, 16.0, 256.0]) for _ in range(problem.n))
         agree(replace(problem, costs=costs), tally)
     assert tally.asks > 15
