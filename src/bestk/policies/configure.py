@@ -288,17 +288,16 @@ def configure(
 
     With epsilon > 0 every answered arm is within epsilon of the K-th best; lil-clucb and clucb
     promise more, that the answer's *total* is within epsilon of the best total. `generalised` runs
-    Algorithm 3 on the K largest too, where Algorithm 2 makes the same decisions faster. With
-    `max_arms` there may be other arms at another time, never more than that in all. With `items`
-    arms score so many items, each once, and the means over these items are compared. `costs` are
-    those of a sample of each arm. `edition` 1 has the rules of version 0.1.
+    Algorithm 3 on the K largest too, where Algorithm 2 makes the same decisions faster. `max_arms`
+    is how many arms there ever are, where they come and go, `items` how many each arm scores, once,
+    if those are what means are taken over, `costs` what samples cost. Version 0.1 was `edition` 1.
     """
     policy = find(name)
     _check(policy, decision, delta, epsilon)
     if maximize and decision.minimise_only:
         raise InputError(
-            "maximising was refused: a path through a graph with cycles can only be minimised,"
-            " with costs that are not negative"
+            "maximising was refused: a path through a graph with cycles can only be minimised, with"
+            " costs that are not negative"
         )
     n_arms, k = decision.n_arms, decision.k if isinstance(decision, TopK) else 0
     variant, values = read_params(policy, variant, params or {})
