@@ -136,6 +136,16 @@ def test_one_at_a_time_it_is_the_same_evaluation_as_without_inspect(run):
     assert cells == [(cell.arm, cell.position, cell.score) for cell in plain.cells]
 
 
+def test_target_and_costs_are_those_of_the_study(run, tmp_path):
+    costs = [1.0 + n for n in range(len(CHANCES))]
+    run(
+        models=Models(), storage=tmp_path / "s.db", budget=20, target="population", costs=costs
+    )  # fmt: skip
+    study = bestk.Study("compare", storage=tmp_path / "s.db")
+    assert study.specification.items.target == "population"
+    assert study.problem.costs == tuple(costs)
+
+
 def test_what_a_budget_cut_short_goes_on_and_can_be_certified(run, tmp_path):
     path, models = tmp_path / "study.db", Models()
     part = run(models=models, storage=path, budget=30)

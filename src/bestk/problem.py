@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bestk.arguments import flag, real, scalar, shown, string
+from bestk.arguments import array, flag, real, scalar, shown, string
 from bestk.bounds.levels import EDITION, EDITIONS
 from bestk.decisions import DecisionClass, decision_from_dict
 from bestk.decisions.base import require_decision
@@ -30,7 +30,8 @@ class Problem:
 
     Every combination that cannot run is refused when it is built. `policy` None means the default
     of the decision class; `variant` None the policy's first variant (faithful), or none where it
-    has no variants. With `maximize` False rewards are costs: the smallest are wanted.
+    has no variants. With `maximize` False rewards are costs: the smallest are wanted. `costs` are
+    what sampling an arm costs: cheap arms are sampled more (docs/e-lucb.md, "Costs").
     """
 
     decision: DecisionClass
@@ -42,6 +43,7 @@ class Problem:
     params: Mapping[str, Any] = field(default_factory=dict)
     maximize: bool = True
     items: int | None = None  #: how many items arms are scored on, each once; None: samples
+    costs: tuple[float, ...] | None = None  #: of a sample of each arm; None: all alike
     edition: int = EDITION  #: of the rules: a study stays under those it was begun with
 
     def __post_init__(self) -> None:
@@ -62,6 +64,8 @@ class Problem:
                 f"edition={shown(self.edition)} was refused: this bestk knows the editions"
                 f" {', '.join(map(str, EDITIONS))} of its rules"
             )
+        if self.costs is not None:
+            tidy["costs"] = tuple(array(self.costs, "costs").ravel().tolist())
         if self.policy is None:
             tidy["policy"] = default_policy(self.decision)
         for name, value in tidy.items():
@@ -76,7 +80,7 @@ class Problem:
             self.policy or default_policy(self.decision), self.variant, self.params,
             decision=self.decision, delta=self.delta, epsilon=self.epsilon, rewards=self.rewards,
             seed=seed, maximize=self.maximize, max_arms=max_arms, items=self.items,
-            edition=self.edition,
+            costs=self.costs, edition=self.edition,
         )  # fmt: skip
 
     def stepper(self, seed: int = 0) -> Stepper:
@@ -102,6 +106,7 @@ class Problem:
             },
             "maximize": self.maximize,
             **({} if self.items is None else {"items": self.items}),
+            **({} if self.costs is None else {"costs": list(self.costs)}),
             **edition,
         }
 
@@ -113,7 +118,8 @@ class Problem:
             rest = ("delta", "epsilon", "policy", "variant", "maximize")
             given = {name: data[name] for name in rest}
             given["params"] = as_recorded(data["policy"], decision, data["params"])
-            given |= {"items": data.get("items"), "edition": data.get("edition", 1)}
+            given |= {"items": data.get("items"), "costs": data.get("costs")}
+            given |= {"edition": data.get("edition", 1)}
             return cls(decision, rewards_from_dict(rewards), **given)
         except (KeyError, TypeError) as error:
             raise InputError(f"not a problem specification: {error!r} is missing or odd") from error

@@ -101,6 +101,12 @@ def test_a_csv_has_a_row_per_item(here, write):
     assert json.loads(here(0, "eval", path, "--json").out)["items"] == 3
 
 
+def test_every_cell_is_scored_as_often_as_repeats_says(here, write, tmp_path):
+    path = write('["sh", "-c", "echo x >> calls; echo {value}", "{item}"]', pull="repeats = 3")
+    found = json.loads(here(0, "eval", path, "--json").out)
+    assert len((tmp_path / "calls").read_text().split()) == 3 * found["samples"]
+
+
 def test_a_budget_ends_it_and_it_goes_on(here, write):
     path = write(budget="pulls = 3")
     assert json.loads(here(3, "eval", path, "--json").out)["samples"] == 3

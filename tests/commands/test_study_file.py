@@ -177,6 +177,9 @@ def test_parameters_become_texts(read):
         ("pull", "on_fail = 'withdraw'", "on_fail = 'withdraw'"),
         ("pull", "extra = true", "give json_field"),
         ("budget", "cost = 2", "give extra"),
+        ("study", "costs = 'price'", "price = None of arm 'a'"),
+        ("study", "costs = 'value'\npolicy = 'lucb'", "e-lucb and e-clucb"),
+        ("pull", "repeats = 2", "a cell of [items]"),
         ("pull", "parallel = 0", "parallel = 0"),
         ("pull", "parallel = 1.5", "parallel = 1.5"),
         ("budget", "pulls = 0", "pulls = 0"),
@@ -199,6 +202,12 @@ def test_what_a_file_cannot_mean_is_refused_by_name(read, section, line, said, t
         read(with_line(section, line))
     assert "mine.toml" in str(refusal.value)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.toml"]
+
+
+def test_a_parameter_of_the_arms_says_what_pulls_cost(read):
+    found = read(with_line("study", "costs = 'value'") + "[budget]\ncost = 3\n")
+    assert (found.problem.costs, found.cost) == ((1.0, 0.5), 3)
+    assert found.open().problem.costs == (1.0, 0.5)
 
 
 @pytest.mark.parametrize(

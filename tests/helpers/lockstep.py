@@ -86,6 +86,7 @@ class Problem:
     maximize: bool = True
     seed: int = 7
     cap: int = 200  # samples
+    costs: tuple[float, ...] | None = None
     strays: float = 0.0  # chance, after a round, of an observation that nobody asked for
 
     @property
@@ -110,12 +111,18 @@ class Problem:
             rewards=self.rewards,
             seed=self.seed,
             maximize=self.maximize,
+            costs=self.costs,
         )
 
     def stepper(self) -> Stepper:
         return Stepper(self.decision, self.configured, self.rewards)
 
     def naive(self, run: int) -> naive_hybrid.Player:
+        made = self._naive(run)
+        made.costs = self.costs or made.costs
+        return made
+
+    def _naive(self, run: int) -> naive_hybrid.Player:
         common = (
             self.nu,
             self.epsilon,

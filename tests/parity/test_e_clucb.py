@@ -8,6 +8,7 @@ is how compiled and interpreted kernels are compared.
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -133,6 +134,18 @@ def test_it_does_so_for_other_weights(kind, params):
         agree(some(dice, kind, family, params=params, nu=0.2, epsilon=0.3, cap=800), tally)
     assert tally.stopped > 0
     assert (tally.early > 0) == ("weights" in params)
+
+
+@every_class
+@pytest.mark.parametrize("stop", ["sets", "bounds"])
+def test_where_pulls_have_costs_the_kernel_follows_the_rule_for_them(kind, stop):
+    dice, tally = random.Random(4), Tally()
+    params = {"stop": stop} if kind in OTHERS else {}
+    for family in ("gaussian", "bounded"):
+        problem = some(dice, kind, family, params=params, cap=40)
+        costs = tuple(dice.choice([1.0, 16.0, 256.0]) for _ in range(problem.n))
+        agree(replace(problem, costs=costs), tally)
+    assert tally.asks > 15
 
 
 # --- compiled and interpreted ---------------------------------------------------------------------

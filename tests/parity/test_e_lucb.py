@@ -96,6 +96,18 @@ def test_it_does_so_until_it_stops(family, maximize):
     assert tally.early >= 3
 
 
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli", "bounded"])
+def test_where_pulls_have_costs_the_kernel_follows_the_rule_for_them(family):
+    dice, tally = random.Random(3), Tally()
+    for n in (2, 4, 7):  # costs whose roots are exact, so that no two sides round apart
+        costs = tuple(dice.choice([1.0, 16.0, 256.0]) for _ in range(n))
+        agree(some(dice, family, n, CASES[1], costs=costs, cap=100), tally)
+    means = [0.85, 0.1, 0.1]
+    costs = (16.0, 1.0, 256.0)
+    agree(Problem(TopK(3, 1), family, means, nu=0.1, costs=costs), tally)
+    assert tally.stopped > 0
+
+
 def test_it_keeps_every_arm_sampled_and_checks_the_hybrid_stop_more_seldom():
     """A third arm that is never in doubt gets a hundredth of an even share."""
     tally = Tally()
@@ -197,7 +209,9 @@ def journal() -> list:
     dice = random.Random(6)
     compiled = [("gaussian", "e-lucb"), ("bernoulli", "e-lucb"), ("ranged", "e-lucb")]
     cases = [(family, case) for family, policy in compiled for case in CASES if case[0] == policy]
-    return [page_of(some(dice, family, 4, case, strays=0.1, cap=60)) for family, case in cases]
+    pages = [page_of(some(dice, family, 4, case, strays=0.1, cap=60)) for family, case in cases]
+    costs = (1.0, 10.0, 3.0, 7.0)
+    return pages + [page_of(some(dice, family, 4, CASES[1], costs=costs)) for family, _ in compiled]
 
 
 def test_interpreted_kernels_decide_like_compiled_ones(monkeypatch):

@@ -79,6 +79,7 @@ class Player:
         self.rule, self.share, self.coin, self.rounding = rule, share, coin, rounding
         self.rewards = [[] for _ in range(n)]
         self.seen = [None] * n
+        self.costs = [1.0] * n  # of a sample
         self.asks = 0
         self.apart = False  # whether bounds separated at the last ask
 
@@ -149,7 +150,8 @@ class Player:
         (t_i, s_i), (t_j, s_j) = self.seen[i], self.seen[j]
         both = Normal(self.family.sigma, ((8.0, 0.8, "rayleigh"), (200.0, 0.2, "rayleigh")))
         joint = []
-        for r in (self.levels.ratio, 1.0):
+        for ratio in (self.levels.ratio, 1.0):
+            r = ratio * sqrt(self.costs[j] / self.costs[i])
             lead = s_i - t_i * c - r * (s_j - t_j * (c + self.epsilon))
             joint.append(both.log_e(1, (t_i + r * r * t_j, lead), 0.0))
         return add_up(np.array(joint)) - np.log(2)
@@ -168,7 +170,8 @@ class Player:
                 u_h, u_l = self.T(l), self.T(h)  # random: T_l / (T_h + T_l)
                 if self.rule == "radius":
                     m = self.means()
-                    u_h, u_l = m[h] - self.lower(h), self.upper(l) - m[l]
+                    u_h = (m[h] - self.lower(h)) / self.costs[h] ** 0.75
+                    u_l = (self.upper(l) - m[l]) / self.costs[l] ** 0.75
                 pick = [h] if self.coin(self.asks) * (u_h + u_l) < u_h else [l]
             if pick not in found:
                 found.append(pick)
@@ -265,7 +268,7 @@ class EAlgorithm3(Player):
             if lead <= self.epsilon + CLOSE:
                 found.append([])
             if lead > self.epsilon - CLOSE and differ:
-                u = {i: abs(ends[i] - m[i]) for i in differ}
+                u = {i: abs(ends[i] - m[i]) / self.costs[i] ** 0.25 for i in differ}
                 widest = [[i] for i in differ if u[i] >= max(u.values()) - CLOSE]
                 # normal radii depend on T alone: those that tie are equal, the first is taken
                 found += widest[:1] if is_normal(self.family) else widest

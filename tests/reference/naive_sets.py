@@ -166,6 +166,10 @@ class ESets(Player):
         assert min(self.exact(answer, other) for other in others) >= -1e-3
         return [*found, []]
 
+    def thin(self, i):
+        """How much an arm has been sampled, for what it costs."""
+        return self.T(i) * sqrt(self.costs[i])
+
     def samples(self, leads, worst, over):
         """The least sampled arm of the worst difference at the first tilt with enough evidence."""
         above, found = len(TILTS), []
@@ -176,8 +180,7 @@ class ESets(Player):
                 above = k + (max(excess) < 1e-4)  # on the edge: this one or the next
                 for _, own, differ in ties:
                     if own[k] > -1e-4 and differ:
-                        fewest = min(self.T(i) for i in differ)
-                        found.append([next(i for i in differ if self.T(i) == fewest)])
+                        found.append([min(differ, key=self.thin)])
                 if np.any(over):
                     found += [[i] for i in range(self.n)]
                 if min(excess) > 1e-4:
@@ -185,6 +188,5 @@ class ESets(Player):
         # nowhere enough: the last tilt
         ties = [differ for lead, _, differ in leads if lead[-1] >= worst[-1] - CLOSE and differ]
         for differ in ties:
-            fewest = min(self.T(i) for i in differ)
-            found.append([next(i for i in differ if self.T(i) == fewest)])
+            found.append([min(differ, key=self.thin)])
         return found + ([[i] for i in range(self.n)] if np.any(over) else [])

@@ -74,6 +74,7 @@ def seen(path):
             storage = open_storage(path)
             result = open_study(path, name).result.to_dict()
             result.pop("forecast", None)
+            result.pop("forecast_interval", None)
             words[name] = result, list(observations(storage, choose(storage, name)))
         except BestkError as error:
             words[name] = str(error)

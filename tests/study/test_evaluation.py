@@ -1,7 +1,6 @@
 """Evaluations: the K best on a fixed set of items."""
 
 import asyncio
-import gc
 import threading
 from concurrent.futures import Executor, Future
 
@@ -151,10 +150,11 @@ def test_a_failure_may_end_the_run_which_can_be_resumed(tmp_path):
             raise OSError("no answer")
         return Scorer()(arm, item)
 
-    with pytest.raises(ArmFailedError, match="item 3"):
+    with pytest.raises(ArmFailedError, match="item 3") as kept:  # and the study of that run
         evaluate(broken, on_fail="stop", retries=0, storage=tmp_path / "e.db")
-    gc.collect()  # the study of that run is gone, so that its open pull is handed out again first
-    assert evaluate(Scorer(), storage=tmp_path / "e.db").cells == evaluate(Scorer()).cells
+    again = evaluate(Scorer(), storage=tmp_path / "e.db", seconds=60)  # else it would wait for ever
+    assert again.cells == evaluate(Scorer()).cells
+    del kept
 
 
 class OneBehind(DaemonThreads):

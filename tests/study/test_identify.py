@@ -87,10 +87,25 @@ def test_the_forecast_is_of_the_right_size_though_rewards_vary_little():
     while pulls := study.ask():
         study.tell(pulls[0], float(np.clip(dice.normal(0.3 + 0.05 * pulls[0].arm, 0.03), 0, 1)))
         if study.samples in (100, 200):
-            forecasts[study.samples] = study.result.forecast
-    for taken, forecast in forecasts.items():
+            forecasts[study.samples] = study.result
+    for taken, result in forecasts.items():
         remaining = study.samples - taken
-        assert remaining / 4 < forecast < 4 * remaining
+        assert remaining / 4 < result.forecast < 4 * remaining
+        low, high = result.forecast_interval
+        assert low <= remaining <= high
+        assert low < result.forecast < high
+        assert result.to_dict()["forecast_interval"] == [low, high]
+        assert f"usually {low:,} to {high:,}" in result.usually
+    assert (study.result.forecast, study.result.forecast_interval) == (None, None)
+
+
+def test_no_more_can_remain_of_an_evaluation_than_its_table():
+    study = Study("s", range(4), k=1, items=range(30), seed=1)
+    while study.samples < 60:
+        (pull,) = study.ask()
+        study.tell(pull, pull.position % 2)  # a tie, up to the last item
+    low, high = study.result.forecast_interval
+    assert low <= study.result.forecast <= high <= 60
 
 
 def test_a_pull_that_exits_has_failed():

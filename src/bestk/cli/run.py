@@ -73,7 +73,7 @@ def run_to_the_end(given: StudyFile, resume: str, json: bool) -> None:
     from bestk.report.terminal.live import watch
     from bestk.report.terminal.standings import Standings, conclusion
     from bestk.study import Runner
-    from bestk.study.evaluation import summarise
+    from bestk.study.evaluation import repeated, summarise
     from bestk.study.reading import reading
 
     interrupted = f"bestk: interrupted; all answers are kept, go on with: {resume}"
@@ -82,9 +82,9 @@ def run_to_the_end(given: StudyFile, resume: str, json: bool) -> None:
         with reading(given.storage):
             study = given.open()
         runner = Runner(
-            study, given.pull, parallel=given.parallel, budget=given.pulls, seconds=given.seconds,
-            cost=given.cost, retries=given.retries, backoff=given.backoff, rate=given.rate,
-            on_fail=given.on_fail,
+            study, repeated(given.pull, given.repeats), parallel=given.parallel,
+            budget=given.pulls, seconds=given.seconds, cost=given.cost, retries=given.retries,
+            backoff=given.backoff, rate=given.rate, on_fail=given.on_fail,
         )  # fmt: skip
         if study.samples and not study.is_stopped:
             note(f"bestk: going on with study {study.name!r} after {study.samples:,} pulls")

@@ -78,11 +78,12 @@ KEYS: dict[str, dict[str, Check]] = {
         "low": NUMBER, "high": NUMBER, "levels": NUMBERS, "sigma": NUMBER,
         "direction": _one_of("maximize", "minimize"), "policy": TEXT, "variant": TEXT,
         "params": TABLE, "seed": _whole(0), "lost": _one_of("skip", "worst"),
+        "costs": TEXT,
     },
     "pull": {
         "command": COMMAND, "json_field": TEXT, "shell": FLAG, "timeout": POSITIVE,
         "retries": _whole(0), "backoff": NOT_NEGATIVE, "rate": RATE, "parallel": _whole(1),
-        "on_fail": _one_of("stop", "low"), "extra": FLAG,
+        "on_fail": _one_of("stop", "low"), "extra": FLAG, "repeats": _whole(1),
     },
     "items": {"file": TEXT, "target": _one_of(*TARGETS)},
     "budget": {"pulls": _whole(1), "seconds": POSITIVE, "cost": POSITIVE},
@@ -113,6 +114,7 @@ class StudyFile:
     durability: str
     items: tuple[Any, ...] | None = None  # of an evaluation
     target: str = "items"
+    repeats: int = 1  # of every cell of an evaluation
 
     def open(self) -> Study:
         """The study, begun or resumed; refused if it was begun with other settings."""
@@ -122,7 +124,7 @@ class StudyFile:
             epsilon=problem.epsilon, rewards=problem.rewards, maximize=problem.maximize,
             policy=problem.policy, variant=problem.variant, params=problem.params or None,
             seed=self.seed, lost=self.lost, items=self.items, target=self.target,
-            storage=SQLiteStorage(self.storage, self.durability),
+            costs=problem.costs, storage=SQLiteStorage(self.storage, self.durability),
         )  # fmt: skip
         if study.problem.variant != problem.variant:
             raise InputError(
@@ -162,7 +164,7 @@ def _read(path: Path, data: dict[str, Any]) -> StudyFile:
             raise InputError(f"{key} is missing from [{name}]")
     for name, is_given in (("extra", pull.get("extra")), ("cost", "cost" in budget)):
         needed = "json_field" if name == "extra" else "extra"
-        if is_given and not pull.get(needed):
+        if is_given and not pull.get(needed) and not (name == "cost" and "costs" in study):
             raise InputError(f"{name} was refused: it comes from the JSON printed; give {needed}")
     template = Template(pull["command"], shell=pull.get("shell", False))
     values, folder = _arms(data.get("arms")), path.parent
@@ -170,6 +172,10 @@ def _read(path: Path, data: dict[str, Any]) -> StudyFile:
     for label, own in values.items():
         for item in (on or ({},))[:1]:
             template.fill(label, own if on is None else {**own, **placeholders(item)})
+    if on is None and "repeats" in pull:
+        raise InputError(
+            "repeats of [pull] was refused: it is how often a cell of [items] is scored"
+        )
     if on is not None:
         _check_evaluation(template, values, on, study)
     target = items.get("target", "items")
@@ -177,7 +183,7 @@ def _read(path: Path, data: dict[str, Any]) -> StudyFile:
         name=study.get("name", path.stem),
         arms=tuple(values),
         k=study["k"],
-        problem=_problem(study, len(values), None if target != "items" or on is None else len(on)),
+        problem=_problem(study, data["arms"], None if target != "items" or on is None else len(on)),
         seed=study.get("seed"),
         lost=study.get("lost"),
         pull=CommandPull(
@@ -200,6 +206,7 @@ def _read(path: Path, data: dict[str, Any]) -> StudyFile:
         durability=storage.get("durability", "process"),
         items=on,
         target=target,
+        repeats=pull.get("repeats", 1),
     )
 
 
@@ -240,10 +247,19 @@ def _section(data: dict[str, Any], name: str) -> dict[str, Any]:
     return section
 
 
-def _problem(study: dict[str, Any], n_arms: int, n_items: int | None) -> Problem:
+def _problem(study: dict[str, Any], entries: list[Any], n_items: int | None) -> Problem:
+    costs = None
+    if "costs" in study:
+        costs = tuple(entry.get(study["costs"]) for entry in entries)
+        for entry, cost in zip(entries, costs, strict=True):
+            if not POSITIVE[1](cost):
+                raise InputError(
+                    f"{study['costs']} = {shown(cost)} of arm {entry['name']!r} was refused: it is"
+                    " what a pull costs, a positive number"
+                )
     ends = {key: study.get(key) for key in ("low", "high", "levels")}
     return Problem(
-        TopK(n_arms, study["k"]),
+        TopK(len(entries), study["k"]),
         make_rewards(study.get("rewards", "bounded"), study.get("sigma"), **ends),
         study.get("delta", 0.05),
         study.get("epsilon", 0.0),
@@ -252,6 +268,7 @@ def _problem(study: dict[str, Any], n_arms: int, n_items: int | None) -> Problem
         study.get("params", {}),
         study.get("direction", "maximize") == "maximize",
         n_items,
+        costs,
     )
 
 

@@ -19,6 +19,7 @@ from bestk.storage import Storage
 from bestk.study import Evaluation, Study
 from bestk.study.evaluation import ON_FAIL
 from bestk.study.runner import Progress
+from bestk.study.specification import Costs
 
 try:
     from bestk.inspect.comparison import Comparison, Feed
@@ -42,12 +43,14 @@ def compare(
     k: int,
     delta: float = 0.05,
     epsilon: float = 0.0,
+    target: str = "items",
     scorer: str | None = None,
     value: Value | None = None,
     low: float = 0.0,
     high: float = 1.0,
     maximize: bool = True,
     params: Mapping[str, Any] | None = None,
+    costs: Costs | None = None,
     on_fail: str = "low",
     parallel: int = 10,
     budget: int | None = None,
@@ -94,6 +97,7 @@ def compare(
         Study(
             name, arms, k=k, delta=delta, epsilon=epsilon, rewards=Bounded(low, high),
             maximize=maximize, params=params, storage=storage, seed=seed, items=read_items(samples),
+            target=target, costs=costs,
         ),
         parallel, budget, on_fail == "stop", progress,
     )  # fmt: skip

@@ -17,9 +17,12 @@ bounds are cut there: a bound stays valid, and the oracle never sees an impossib
 
 from __future__ import annotations
 
+from math import sqrt
+
 from bestk.kernels import bounds, oracles
 from bestk.kernels.types import (
     EMPIRICAL,
+    EVIDENCE,
     HIGH,
     LEAD,
     LOW,
@@ -87,6 +90,8 @@ def choose(state: State, spec: Spec, out: IntArray) -> int:
         if state.high[i] != state.other[i]:
             lead += revised if state.other[i] else -revised
             u = _radius(state, spec, i)
+            if spec.radius == EVIDENCE:  # u ~ 1/sqrt(T), so that T sqrt(c) is what is least
+                u /= sqrt(state.root_costs[i])
             if arm < 0 or u > largest:
                 largest, arm = u, i
     if lead < -ROUNDING * size:

@@ -31,11 +31,14 @@ e-lucb with a stop that takes no notice of them (`glr.py`).
 
 from __future__ import annotations
 
+from math import sqrt
+
 from bestk.kernels import bounds, finite, glr, hybrid, rng, top_means, trees
 from bestk.kernels.types import (
     ASKS,
     BOTH,
     EVERY,
+    EVIDENCE,
     FINITE,
     HIGH,
     LEAST_SAMPLED,
@@ -130,6 +133,9 @@ def choose(state: State, spec: Spec, h: int, l: int, out: IntArray) -> int:  # n
         # the wider interval more often: h_t with probability u_h / (u_h + u_l)
         u_h = bounds.half_width(state, spec, h, LOW)
         u_l = bounds.half_width(state, spec, l, HIGH)
+        if spec.radius == EVIDENCE:  # of arms that cost c: u / c^(3/4), docs/e-lucb.md, "Costs"
+            u_h /= state.root_costs[h] * sqrt(state.root_costs[h])
+            u_l /= state.root_costs[l] * sqrt(state.root_costs[l])
         out[0] = h if coin * (u_h + u_l) < u_h else l
         return 1
     # Algorithm 1, line 10: h_t with probability T_l / (T_h + T_l), otherwise l_t

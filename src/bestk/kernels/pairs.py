@@ -5,9 +5,10 @@ Besides X, Y and their product, which pays for two mixtures, a pair of a leader 
     J(c) = mixture over l > 0 of exp(l (S_b - T_b c) - r l (S_a - T_a (c + epsilon))
                                      - l^2 sigma^2 (T_b + r^2 T_a) / 2)
 
-for one or two fixed ratios r: the normal evidence of one arm with T_b + r^2 T_a samples. It is a
-supermartingale at the true means, falls in mu_b and rises in mu_a (docs/e-lucb.md, Theorem 1). The
-answer is certified when for every pair and every c
+for one or two fixed ratios r, times sqrt(c_a/c_b) where samples cost c_a and c_b: the normal
+evidence of one arm with T_b + r^2 T_a samples. It is a supermartingale at the true means, falls in
+mu_b and rises in mu_a (docs/e-lucb.md, Theorem 8). The answer is certified
+when for every pair and every c
 
     nu w1/K E_a + nu w2/(N-K) E_b + nu w3/(K (N-K)) E_a E_b + nu w4/(K (N-K)) J_ab >= 1
 
@@ -52,6 +53,7 @@ def _tilted(
 ) -> tuple[float, float]:
     """log J for one ratio and its slope in c; both candidates are counted from the arm's origin."""
     t_i, t_j = float(state.counts[i]), float(state.counts[j])
+    r *= state.root_costs[j] / state.root_costs[i]  # like the best shares of the samples
     lead = state.sums[i] - t_i * own - r * (state.sums[j] - t_j * other)
     value, slope = log_joint(state.evidence.sigma, t_i + r * r * t_j, lead)
     return value, slope * (r * t_j - t_i)

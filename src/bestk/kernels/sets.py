@@ -18,7 +18,8 @@ minimum on the grid lies between two neighbours: below it the difference found h
 than code, above it more. Which it is depends on the statistics alone; where the last search ended
 saves time and never changes a decision.
 
-If no tilt passes, the least sampled arm of the difference found just above the minimum is sampled.
+If no tilt passes, the least sampled arm of the difference found just above the minimum is sampled
+(T sqrt(c) where an arm costs c: docs/e-lucb.md, "Costs").
 (Just below it codes weigh more than the radii: a sample of those arms may help nothing.)
 
 | a step          | here                                                |
@@ -231,7 +232,7 @@ def weigh(state: State, spec: Spec, slack: float) -> int:
     """
     place = state.clock[TILT]
     row = place & (TILTS - 1)
-    lead, size, over, excess, most = 0.0, 0.0, 0.0, 0.0, 0.0
+    lead, size, over, excess, most, thinnest = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     arm, wide = -1, -1
     for i in range(spec.n_arms):
         revised = min(state.weights[REVISED, i], spec.ceiling)
@@ -242,8 +243,9 @@ def weigh(state: State, spec: Spec, slack: float) -> int:
             most, wide = cut, i
         if state.high[i] != state.other[i]:
             lead += revised if state.other[i] else -revised
-            if arm < 0 or state.counts[i] < state.counts[arm]:
-                arm = i
+            thin = state.counts[i] * state.root_costs[i]
+            if arm < 0 or thin < thinnest:
+                arm, thinnest = i, thin
         if state.high[i] != state.other[i] or cut > 0.0:
             excess += state.tilted[TILTS + row, i] - state.codes[CODE, i]
     if lead < -cpe.ROUNDING * size:

@@ -69,6 +69,7 @@ def new_state(
     table: IntArray | None = None,
     evidence: Evidence = NO_EVIDENCE,
     codes: FloatArray | None = None,
+    costs: FloatArray | None = None,
 ) -> State:
     """Allocate the state of a policy before its first observation; `table` is its oracle's."""
     n, slots = spec.n_arms, SLOTS[spec.family]
@@ -106,6 +107,7 @@ def new_state(
         tilted=np.zeros((2 * TILTS, whole)),
         stamps=np.zeros((TILTS, whole + 1), np.int64),
         items=finite.new_items(n, spec.n_items if evidence.kind == FINITE else 0),
+        root_costs=np.ones(n) if costs is None else np.sqrt(costs / costs.max()),
     )
 
 

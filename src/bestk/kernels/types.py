@@ -209,6 +209,7 @@ class State(NamedTuple):
     tilted: FloatArray  # (2 * TILTS, arms)
     stamps: IntArray  # (TILTS, arms + 1): the last column is the tilt
     items: Items
+    root_costs: FloatArray  # square roots of the arms' costs, the largest 1; where evidence decides
 
 
 class World(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,7 @@ from bestk.policies.catalogue import (
     THRESHOLD,
     Policy,
 )
-from bestk.policies.parameters import read_params, read_weights
+from bestk.policies.parameters import read_costs, read_params, read_weights
 from bestk.rewards import Gaussian, Rewards, SubGaussian
 
 ERROR = "the wanted error must lie in (0, 1)"
@@ -51,6 +51,7 @@ class Configured:
     table: t.IntArray | None  # what a compiled oracle reads
     evidence: t.Evidence  # what evidence reads
     code: Code | None = None  # of the sets rule
+    costs: t.FloatArray | None = None  # of the arms
 
     @property
     def bets(self) -> bool:
@@ -66,7 +67,7 @@ class Configured:
     def new_state(self) -> t.State:
         """The state before the first observation."""
         codes = None if self.code is None else self.code.arms
-        return step.new_state(self.spec, self.table, self.evidence, codes)
+        return step.new_state(self.spec, self.table, self.evidence, codes, self.costs)
 
 
 def find(name: str) -> Policy:
@@ -280,23 +281,23 @@ def configure(
     generalised: bool = False,
     max_arms: int | None = None,
     items: int | None = None,
+    costs: Sequence[float] | None = None,
     edition: int = lv.EDITION,
 ) -> Configured:
     """Check every setting and resolve it to kernel numbers; refuse what no theorem covers.
 
     With epsilon > 0 every answered arm is within epsilon of the K-th best; lil-clucb and clucb
     promise more, that the answer's *total* is within epsilon of the best total. `generalised` runs
-    Algorithm 3 on the K largest too, where Algorithm 2 makes the same decisions faster. With
-    `max_arms` there may be other arms at another time, never more than that in all. With `items`
-    arms score so many items, each once, and the means over these items are compared. `edition` 1
-    has the rules of version 0.1.
+    Algorithm 3 on the K largest too, where Algorithm 2 makes the same decisions faster. `max_arms`
+    is how many arms there ever are, where they come and go, `items` how many each arm scores, once,
+    if those are what means are taken over, `costs` what samples cost. Version 0.1 was `edition` 1.
     """
     policy = find(name)
     _check(policy, decision, delta, epsilon)
     if maximize and decision.minimise_only:
         raise InputError(
-            "maximising was refused: a path through a graph with cycles can only be minimised,"
-            " with costs that are not negative"
+            "maximising was refused: a path through a graph with cycles can only be minimised, with"
+            " costs that are not negative"
         )
     n_arms, k = decision.n_arms, decision.k if isinstance(decision, TopK) else 0
     variant, values = read_params(policy, variant, params or {})
@@ -387,6 +388,7 @@ def configure(
             constant=0.0 if code is None else code.constant,
         ),
         code=code,
+        costs=None if costs is None else read_costs(policy, values, costs, n_arms, max_arms),
         table=shape.table if shape else None,
         evidence=(
             item_evidence(rewards, maximize)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bestk.arguments import real, shown
+from bestk.arguments import array, real, shown
 from bestk.bounds import levels as lv
 from bestk.errors import InputError, UnknownName
+from bestk.kernels.types import EVIDENCE, FloatArray
 from bestk.policies.catalogue import EVIDENCE_BOUND, FLAG, Parameter, Policy
 
 
@@ -98,3 +99,29 @@ def read_weights(given: list[float] | None, rule: lv.Weights, independent: bool)
         )
     total = math.fsum(given)
     return lv.Weights(w1 / total, w2 / total, w3 / total)
+
+
+def read_costs(
+    policy: Policy,
+    params: Mapping[str, Any],
+    given: Sequence[float],
+    n_arms: int,
+    max_arms: int | None,
+) -> FloatArray:
+    """What a sample of each arm costs; refused where the proof fixes what is sampled."""
+    if policy.radius != EVIDENCE:
+        raise InputError(
+            f"costs were refused: {policy.name} is what its theorem says only if its own rule"
+            " chooses the samples; e-lucb and e-clucb may sample by costs"
+        )
+    if params.get("rule", "radius") != "radius":
+        raise InputError(f"costs were refused: rule={params['rule']} does not look at them")
+    if max_arms is not None:
+        raise InputError("costs were refused: they are fixed, and with max_arms arms may come")
+    costs = array(given, "costs")
+    if costs.shape != (n_arms,) or not ((costs > 0.0) & (costs < math.inf)).all():
+        raise InputError(
+            f"costs={shown(given)} were refused: give a positive number for each of the {n_arms}"
+            " arms"
+        )
+    return costs

@@ -109,8 +109,8 @@ def certificate(specification: Specification, result: Result) -> list[str]:
         said.append(f"What can be said now: {surely}, {weaker}.")
     if result.forecast is not None:
         said.append(
-            f"An estimate, not a promise: about {result.forecast:,} more pulls are needed, if the"
-            " means are what they seem."
+            f"An estimate, not a promise: about {result.forecast:,} more pulls are"
+            f" needed{result.usually}, if the means are what they seem."
         )
     if result.tied:
         said.append("The boundary looks tied: a slack (epsilon) or a budget would end the study.")

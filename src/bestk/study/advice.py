@@ -48,7 +48,9 @@ class Adviser:
             if epsilon > 0.0 or self.study.specification.items is not None or not is_far:
                 return None
             left, buys = MORE * samples, f"{MORE * samples:,} more pulls"
-        needs = "no end is in sight" if forecast is None else f"about {forecast:,} more are needed"
+        needs = f"about {forecast or 0:,} more are needed{result.usually}"
+        if forecast is None:
+            needs = "no end is in sight"
         looks = "; the boundary looks tied" if forecast is None or result.tied else ""
         now = rounded_up(result.certifiable_epsilon)
         said = (

@@ -23,6 +23,7 @@ from bestk.study.live import own, shown
 from bestk.study.pulls import Pull
 from bestk.study.result import Result
 from bestk.study.runner import BACKOFF, RETRIES, Progress, Runner
+from bestk.study.specification import Costs
 from bestk.study.study import Study
 
 Score = Callable[..., Any]  # arm, item -> a number, or a coroutine that gives one
@@ -116,6 +117,13 @@ def _repeated_pull(score: Score, repeats: int, arm: Any, item: Any, pull: Pull) 
     return _mean_over([score(arm, item, pull) for _ in range(repeats)])
 
 
+def repeated(score: Score, repeats: int) -> Score:
+    """A scorer that is called so often for each cell, the mean of which counts."""
+    repeats = count(repeats, "repeats", 1)
+    again = _repeated_pull if required(score) == 3 else _repeated
+    return score if repeats == 1 else partial(again, score, repeats)
+
+
 def _mean_over(values: list[Any]) -> Any:
     return _awaited_mean(values) if inspect.isawaitable(values[0]) else _mean_of(values)
 
@@ -134,6 +142,7 @@ def evaluate(
     high: float = 1.0,
     maximize: bool = True,
     params: Mapping[str, Any] | None = None,
+    costs: Costs | None = None,
     repeats: int = 1,
     on_fail: str = "low",
     executor: Executor | None = None,
@@ -172,20 +181,18 @@ def evaluate(
     require_function(score, "score")  # before a file is made
     if on_fail not in ON_FAIL:
         raise UnknownName("on_fail", on_fail, ON_FAIL)
-    repeats = count(repeats, "repeats", 1)
+    count(repeats, "repeats", 1)
     if isinstance(items, str):
         raise InputError("items were refused: a text is no list of items")
     study = Study(
         name, arms, k=k, delta=delta, epsilon=epsilon, rewards=Bounded(low, high),
         maximize=maximize, params=params, storage=storage, seed=seed, items=items, target=target,
-        history=history,
+        history=history, costs=costs,
     )  # fmt: skip
-    again = _repeated_pull if required(score) == 3 else _repeated
-    measure = score if repeats == 1 else partial(again, score, repeats)
     runner = Runner(
-        study, measure, executor=executor, parallel=parallel, budget=budget, seconds=seconds,
-        cost=cost, timeout=timeout, retries=retries, backoff=backoff, rate=rate, on_fail=on_fail,
-        progress=own(progress), resume=how_to_resume(storage, "evaluation"),
+        study, repeated(score, repeats), executor=executor, parallel=parallel, budget=budget,
+        seconds=seconds, cost=cost, timeout=timeout, retries=retries, backoff=backoff, rate=rate,
+        on_fail=on_fail, progress=own(progress), resume=how_to_resume(storage, "evaluation"),
     )  # fmt: skip
     with shown(runner, progress):
         return summarise(study, runner.run())

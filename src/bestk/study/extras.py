@@ -11,6 +11,8 @@ import math
 from collections import Counter
 from typing import Any
 
+COST = "cost"  # the name of the extra that a budget counts
+
 
 def split(value: Any) -> tuple[Any, Any]:
     """Reward and extra of what a pull returned: a reward, or the two."""

@@ -12,9 +12,10 @@ from bestk.problem import Problem
 from bestk.storage import events as ev
 from bestk.study import extras
 from bestk.study.fold import Fold
+from bestk.study.forecast import slack_for
 from bestk.study.journal import Journal
 from bestk.study.specification import Specification
-from bestk.study.summary import slack_for
+from bestk.study.summary import totals
 
 
 class Figures:
@@ -92,6 +93,6 @@ class Figures:
 
     @property
     def totals(self) -> dict[str, float]:
-        """Sums of the numbers that answers carried beside their rewards, by name."""
+        """Sums of the numbers that answers carried beside their rewards, by name; see `costs`."""
         with self._lock:
-            return dict(self._fold.extras.totals)
+            return totals(self._fold)

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from bestk.storage import events as ev
 from bestk.study.fold import Fold
 from bestk.study.journal import Journal
-from bestk.study.pulls import Names, is_gone
+from bestk.study.pulls import NOBODY, Names, is_gone
 
 
 class Handover:
@@ -59,8 +59,12 @@ class Handover:
         return None
 
     def release(self, keys: Iterable[str]) -> None:
-        """Nobody makes these pulls any more."""
+        """Nobody makes these pulls any more; the log says so, for whoever resumes the study."""
+        keys, fold, mine = list(keys), self._fold, self.names.token
         self._waiting = [*(self._waiting or ()), *keys]
+        for key in keys if self._lease is None else ():
+            if fold.stopped is None and key in fold.open and fold.holders[key] == mine:
+                self._journal.log(ev.REISSUED, key, data=f"{mine} {NOBODY}")
 
     def is_held_elsewhere(self, key: str) -> bool:
         """Whether another holder that lives makes a pull."""

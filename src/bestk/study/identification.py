@@ -16,6 +16,7 @@ from bestk.study.hosting import hosted
 from bestk.study.live import own, shown
 from bestk.study.result import Result
 from bestk.study.runner import BACKOFF, RETRIES, Progress, Runner
+from bestk.study.specification import Costs
 from bestk.study.study import Study
 
 
@@ -32,6 +33,7 @@ def identify(
     policy: str | None = None,
     variant: str | None = None,
     params: Mapping[str, Any] | None = None,
+    costs: Costs | None = None,
     executor: Executor | None = None,
     parallel: int = 1,
     budget: int | None = None,
@@ -64,11 +66,12 @@ def identify(
     with `ArmFailedError` (`on_fail="stop"`), the arm leaves (`"withdraw"`, in a study with
     `max_arms`), or the pull counts as the lowest reward (`"low"`, where rewards have a range).
 
-    The run ends without a certificate after `budget` pulls, `seconds`, or when the numbers
-    `extra["cost"]` add up to `cost`. With `storage` (a file name) the same call resumes a run that
-    was cut short; where several processes share it, give a `lease`, longer than a pull takes.
-    `progress` is called after every answer; True and False switch the display on and off, which is
-    shown on terminals and in notebooks by default.
+    `costs` are what pulls cost, by arm or in their order: cheap arms are pulled more. The run ends
+    without a certificate after `budget` pulls, `seconds`, or when the numbers `extra["cost"]` add
+    up to `cost` (where pulls return none, `costs` do). With `storage` (a file name) the same call
+    resumes a run that was cut short; where several processes share it, give a `lease`, longer than
+    a pull takes. `progress` is called after every answer; True and False switch the display on and
+    off, which is shown on terminals and in notebooks by default.
 
     Answers count in the order asked, so how long a pull takes may depend on its reward. Whether it
     fails may not, unless `lost="worst"` (docs/studies.md, "The order of answers").
@@ -77,7 +80,7 @@ def identify(
     study = Study(
         name, arms, k=k, decision=decision, delta=delta, epsilon=epsilon, rewards=rewards,
         maximize=maximize, policy=policy, variant=variant, params=params, storage=storage,
-        seed=seed, lease=lease, max_arms=max_arms, lost=lost,
+        seed=seed, lease=lease, max_arms=max_arms, lost=lost, costs=costs,
     )  # fmt: skip
     runner = Runner(
         study, pull, executor=executor, parallel=parallel, budget=budget, seconds=seconds,

@@ -144,7 +144,7 @@ class Display:
         if elapsed > 0.0 and result.samples > self.before:
             said.append(f"{(result.samples - self.before) / elapsed:.3g} pulls/s")
         if result.forecast is not None:
-            said.append(f"about {result.forecast:,} more needed (an estimate)")
+            said.append(f"about {result.forecast:,} more needed{result.usually} (an estimate)")
         if runner.seconds is not None:
             said.append(f"{elapsed:,.0f} of at most {runner.seconds:g} seconds")
         for name, total in result.totals.items():

@@ -23,6 +23,7 @@ from typing import Any
 from bestk.arguments import string
 
 DEAD = ("Z", "X", "x")  # states of a process that has ended, though its parent has not noticed
+NOBODY = "nobody"  # holds a pull that was given back
 _alive: weakref.WeakValueDictionary[str, Names] = weakref.WeakValueDictionary()  # by token
 
 
@@ -84,7 +85,7 @@ def is_gone(token: str) -> bool:
         _, machine, pid, started = token.split(".")
         number, since = int(pid, 16), int(started, 16)
     except ValueError:
-        return True  # a name as version 0.1 gave them
+        return True  # NOBODY, or a name as version 0.1 gave them
     if machine != _machine():
         return True
     if number == os.getpid():

@@ -57,6 +57,8 @@ class Result:
     certifiable_epsilon: float | None  #: the least slack at which `top` is certified now
     forecast: int | None  #: an estimate of the pulls that remain
     arms: tuple[ArmResult, ...]
+    #: where the pulls that remain lie in four studies of five (docs/studies.md, "Forecasts")
+    forecast_interval: tuple[int, int] | None = None
     held: int = 0  #: observations that came back before an earlier pull, and do not count yet
     waiting: tuple[Waiting, ...] = ()  #: the pulls that they wait for
     assumptions: tuple[str, ...] = ()  #: what the guarantee rests on beside the reward assumption
@@ -70,6 +72,14 @@ class Result:
         """The arms, best mean first, those without a value last."""
         sign = -1.0 if self.maximize else 1.0
         return sorted(self.arms, key=lambda a: math.inf if a.mean is None else sign * a.mean)
+
+    @property
+    def usually(self) -> str:
+        """What goes with a forecast, where it usually lies: in four studies of five."""
+        if self.forecast_interval is None:
+            return ""
+        low, high = self.forecast_interval
+        return f", usually {low:,} to {high:,}"
 
     @property
     def proof(self) -> str:
@@ -103,6 +113,8 @@ class Result:
         data["top"] = [_plain(label) for label in self.top]
         data["arms"] = [dict(asdict(arm), label=_plain(arm.label)) for arm in self.arms]
         data["waiting"] = [dict(asdict(pull), arm=_plain(pull.arm)) for pull in self.waiting]
+        if self.forecast_interval is not None:
+            data["forecast_interval"] = list(self.forecast_interval)
         data["assumptions"], data["warnings"] = list(self.assumptions), list(self.warnings)
         return data
 

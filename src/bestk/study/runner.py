@@ -27,7 +27,7 @@ from bestk.arguments import (
 from bestk.errors import ArmFailedError, InputError, PullError, StorageError, UnknownName
 from bestk.study.advice import Adviser
 from bestk.study.calls import Calls, Measure
-from bestk.study.extras import split
+from bestk.study.extras import COST, split
 from bestk.study.hosting import take_host
 from bestk.study.pulls import Pull
 from bestk.study.result import Result, Stopped
@@ -40,7 +40,6 @@ LOOK = 0.05  # seconds between two looks for answers of other processes
 RETRIES, BACKOFF = 3, 0.5  # by default: attempts beside the first, seconds before the second
 ON_FAIL = ("stop", "withdraw", "low")
 RESUMED = "all answers so far are kept, and the study can be resumed"
-COST = "cost"  # the name of the extra that a budget counts
 
 
 class Call(NamedTuple):
@@ -263,7 +262,7 @@ class Runner:
         if self.cost is not None and COST not in self.study.totals:
             raise InputError(
                 f"cost={self.cost:g} was refused: the pull of {pull.arm!r} returned no cost, so it"
-                ' would never be spent; return (reward, {"cost": ...})'
+                ' would never be spent; return (reward, {"cost": ...}), or give costs'
             )
         if self.progress is not None:
             self.progress(self.study)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import secrets
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ OF_ITEMS = 3  # that of an evaluation, which older versions must not take for a 
 ORDERS = ("asked", "told")  # in which observations count; the second is that of version 0.1
 LOST = ("skip", "worst")  # what a pull without a value counts as
 DEFAULTS: dict[str, Any] = {"rewards": Bounded(), "delta": 0.05}  # of a study's problem
+Costs = Mapping[Any, float] | Iterable[float]  # of a pull: by arm, or in the order of the arms
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,8 @@ class Specification:
         if STOP not in (settings.get("params") or {}) and isinstance(own.get("params"), Mapping):
             own["params"] = {key: each for key, each in own["params"].items() if key != STOP}
         asked = {**settings, **rest}
+        if "costs" in asked:
+            asked["costs"] = read_costs(asked["costs"], self.labels)
         if decision is not None and decision is not self.problem.decision:
             require_decision(decision)
             asked["decision"], own["decision"] = decision.to_dict(), self.problem.decision.to_dict()
@@ -145,6 +148,24 @@ class Specification:
 
 def _is_same(one: Any, other: Any) -> bool:
     return bool(one == other or (as_float(one) is not None and as_float(one) == as_float(other)))
+
+
+def read_costs(costs: object, labels: Sequence[Hashable]) -> tuple[Any, ...]:
+    """What a pull of each arm costs, in the order of the arms, from a mapping or a sequence."""
+    if isinstance(costs, Mapping):
+        named = {label(arm, "arm"): cost for arm, cost in costs.items()}
+        if named.keys() != set(labels):
+            odd = sorted(map(repr, named.keys() ^ set(labels)))[0]
+            raise InputError(
+                f"costs were refused: arm {odd} is an arm without a cost, or a cost without an arm"
+            )
+        return tuple(named[arm] for arm in labels)
+    if isinstance(costs, str) or not isinstance(costs, Iterable):
+        raise InputError(
+            f"costs={shown(costs)} were refused: give a positive number for each arm, as a mapping"
+            " from arms or in their order"
+        )
+    return tuple(costs)
 
 
 def given(**values: Any) -> dict[str, Any]:
@@ -203,6 +224,8 @@ def specify(
         raise InputError(
             f"{len(labels)} arms were refused: the class {decision.kind} has {decision.n_arms}"
         )
+    if "costs" in settings:
+        settings = {**settings, "costs": read_costs(settings["costs"], labels)}
     seed = secrets.randbits(48) if seed is None else integer(seed, "seed")
     lease = None if lease is None else duration(lease, "lease")
     if lease == math.inf:

@@ -30,7 +30,7 @@ from bestk.study.items import ItemSet, read_items
 from bestk.study.journal import Journal
 from bestk.study.pulls import Pull, key_of
 from bestk.study.result import Result, Stopped, printed
-from bestk.study.specification import given, specify
+from bestk.study.specification import Costs, given, specify
 from bestk.study.summary import summarise
 
 _event = partial(tuple.__new__, Event)  # quicker than its own constructor
@@ -56,6 +56,9 @@ class Study(Figures):
     scores each item at most once, and the means over these items are compared. A pull that fails
     counts as the lowest score. With `target="population"` the items are a sample, and the means
     over the population that they come from are compared.
+
+    `costs` (by arm, or in their order) are what pulls cost: cheap arms are pulled more, to the same
+    guarantee (docs/e-lucb.md, "Costs").
 
     With `max_arms` arms may be added and withdrawn at any time, up to so many in all; the guarantee
     stays, at a price: every bound then has level delta / (2 max_arms), and the product of two sides
@@ -85,6 +88,7 @@ class Study(Figures):
         items: Iterable[Any] | None = None,
         target: str = "items",
         history: Any = None,
+        costs: Costs | None = None,
     ) -> None:
         self.name = string(name, "name")
         self._lock = threading.RLock()
@@ -92,14 +96,12 @@ class Study(Figures):
         self._journal = journal = Journal(self.name, storage, durability)
         settings = given(
             rewards=rewards, delta=delta, epsilon=epsilon, policy=policy, variant=variant,
-            params=params, maximize=maximize,
+            params=params, maximize=maximize, costs=costs,
         )  # fmt: skip
         self.items = None if items is None else read_items(items)
-        of_items = (
-            None
-            if self.items is None
-            else ItemSet.of(self.items, target, history, rewards or Bounded())
-        )
+        of_items = None
+        if self.items is not None:
+            of_items = ItemSet.of(self.items, target, history, rewards or Bounded())
         rest = given(k=k, seed=seed, lease=lease, max_arms=max_arms, lost=lost, items=of_items)
         labels = None if arms is None else read_arms(arms)
         begun = journal.begun() or journal.begin(specify(labels, decision, settings, **rest))
@@ -198,9 +200,7 @@ class Study(Figures):
         pull = self._fold.open[key]
         self._handover.see(key)
         label, position = self._fold.all_labels[pull.arm], self._fold.positions.get(key)
-        if position is None:
-            return Pull(key, label, pull.order)
-        item = None if self.items is None else self.items[position]
+        item = None if self.items is None or position is None else self.items[position]
         return Pull(key, label, pull.order, item, position)
 
     def tell(self, pull: Pull | str, reward: float, extra: Any = None) -> None:

@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import cast
 
 import numpy as np
 
 from bestk.decisions import TopK
-from bestk.kernels import finite
-from bestk.kernels.types import (
-    BETA,
-    BETTING,
-    COINS,
-    EVIDENCE,
-    FINITE,
-    NORMAL,
-    FloatArray,
-    IntArray,
-    State,
-)  # fmt: skip
+from bestk.kernels.types import FloatArray, IntArray
 from bestk.problem import Problem
+from bestk.study.extras import COST
 from bestk.study.fold import Fold
+from bestk.study.forecast import boundary, forecast, usual
 from bestk.study.intervals import in_units, intervals
 from bestk.study.result import ArmResult, Result, Status, Stopped, Waiting
 from bestk.study.tally import Tally
 
-HALVINGS = 12  # of the range in which a slack is looked for
-PLACES = 32  # tried for the boundary of a forecast; arbitrary
 TIED, MANY = 0.1, 1000  # a gap below a tenth of the radii after a thousand samples; arbitrary
 
 
@@ -48,6 +36,7 @@ def summarise(name: str, fold: Fold, seconds: float, ended: Stopped | None) -> R
     epsilon = fold.stepper.certifiable_epsilon if is_proved and not certified else None
     statuses = _statuses(answer, certified, low, high, fold.stepper.decision)
     ends = in_units(low, high, spec.sign).T
+    left = forecast(fold.state, spec, problem, low, high) if stopped is None and whole else None
     known = [[None if math.isnan(x) else x for x in row] for row in ends.tolist()]
     return Result(
         study=name,
@@ -60,7 +49,8 @@ def summarise(name: str, fold: Fold, seconds: float, ended: Stopped | None) -> R
         stopped=ended if stopped is None else "rule",
         tied=whole and _is_tied(fold, problem, low, high),
         certifiable_epsilon=problem.epsilon if certified else epsilon,  # as when the rule stopped
-        forecast=_forecast(fold, problem, low, high) if stopped is None and whole else None,
+        forecast=left,
+        forecast_interval=None if left is None else usual(left, spec, int(fold.state.counts.sum())),
         arms=tuple(
             ArmResult(label, float(mean) if n else None, a, b, int(n), fold.failed[arm], status)
             for label, mean, (a, b), n, arm, status in zip(
@@ -75,7 +65,7 @@ def summarise(name: str, fold: Fold, seconds: float, ended: Stopped | None) -> R
         assumptions=_assumptions(fold),
         warnings=_warnings(fold),
         maximize=problem.maximize,
-        totals=dict(fold.extras.totals),
+        totals=totals(fold),
     )
 
 
@@ -94,6 +84,15 @@ def _everything(fold: Fold) -> tuple[IntArray, FloatArray]:
         both = (fold.tally.sums + late.sums) / np.maximum(counts, 1)
         means = np.where(late.counts > 0, both, means)
     return counts[fold.arms], means[fold.arms]
+
+
+def totals(fold: Fold) -> dict[str, float]:
+    """Sums of the numbers beside rewards; where none of them is a cost, what arms are said to."""
+    costs = fold.specification.problem.costs
+    found: dict[str, float] = dict(fold.extras.totals)
+    if costs is not None and COST not in found:
+        found[COST] = float(_everything(fold)[0] @ np.array(costs))
+    return found
 
 
 def _assumptions(fold: Fold) -> tuple[str, ...]:
@@ -150,85 +149,14 @@ def _warnings(fold: Fold) -> tuple[str, ...]:
     )
 
 
-def _boundary(fold: Fold, k: int) -> tuple[int, int]:
-    """The arms with the K-th and the next largest mean, as the policy sees them."""
-    order = np.argsort(-fold.state.means, kind="stable")
-    return int(order[k - 1]), int(order[k])
-
-
 def _is_tied(fold: Fold, problem: Problem, low: FloatArray, high: FloatArray) -> bool:
     """Whether the boundary looks tied: much sampled, and still a gap far below the intervals."""
     if problem.epsilon > 0 or problem.items or not isinstance(problem.decision, TopK):
         return False
-    pair = list(_boundary(fold, problem.decision.k))
+    pair = list(boundary(fold.state, problem.decision.k))
     gap = float(np.ptp(fold.state.means[pair]))
     width = float((high - low)[pair].min()) / 2.0
     return bool(fold.state.counts[pair].min() >= MANY and gap < TIED * width)
-
-
-def slack_for(fold: Fold, more: int) -> float | None:
-    """An estimate of the least slack that so many more pulls would do for."""
-    problem = fold.specification.problem
-    most = fold.stepper.certifiable_epsilon
-    if most is None or not most > 0.0 or not fold.machine.is_whole:
-        return None
-    low, high = intervals(fold.machine)
-    least = 0.0
-    for _ in range(HALVINGS):
-        middle = (least + most) / 2.0
-        needed = _forecast(fold, replace(problem, epsilon=middle), low, high)
-        least, most = (middle, most) if needed is None or needed > more else (least, middle)
-    return most
-
-
-def _forecast(fold: Fold, problem: Problem, low: FloatArray, high: FloatArray) -> int | None:
-    """An estimate of the pulls that remain, if means and spreads stay as they are.
-
-    The rule stops once all lower bounds of High and upper bounds of Low have reached some c, up to
-    the slack: the cheapest c is taken.
-    """
-    if not isinstance(problem.decision, TopK):
-        return None
-    state, spec = fold.state, fold.spec
-    last_in, first_out = state.means[list(_boundary(fold, problem.decision.k))]
-    places = np.linspace(first_out, last_in + problem.epsilon, PLACES + 2)[1:-1, None]
-    distance = np.where(state.high, state.means + problem.epsilon - places, places - state.means)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if spec.radius == EVIDENCE:
-            # log E grows like T d^2 / (2 variance), less about log(T)/2 for the mixture
-            target = -np.where(state.high, spec.log_lower, spec.log_upper)
-            both = spec.log_both if spec.epsilon > 0.0 else spec.log_exact
-            both = max(both, spec.log_pair)
-            if math.isfinite(both):  # both sides together may do with less
-                target *= min(1.0, both / (spec.log_lower + spec.log_upper))
-            target += 1.0 + 0.5 * np.log1p(state.counts)
-            wanted = 2.0 * _variances(state) * target / distance**2
-        else:  # radii shrink like 1/sqrt(T)
-            radius = np.where(state.high, state.means - low, high - state.means)
-            wanted = state.counts * (radius / distance) ** 2
-        if spec.n_items:
-            wanted = np.minimum(np.nan_to_num(wanted, nan=np.inf), spec.n_items)
-        remaining = float(np.maximum(wanted - state.counts, 0.0).sum(axis=1).min())
-    return math.ceil(remaining) if math.isfinite(remaining) else None
-
-
-def _variances(state: State) -> FloatArray:
-    """Of every arm, as far as it is known: with one more observation at half the range."""
-    e, t, means = state.evidence, state.counts, state.means
-    if e.kind == NORMAL:
-        return np.full(len(t), e.sigma**2)
-    least, most = e.levels[0], e.levels[-1]
-    if e.kind == FINITE:
-        fits = state.items.fits
-        around = fits[finite.TOTAL_YY] - fits[finite.TOTAL_Y] ** 2 / np.maximum(t, 1)
-        squares = around * (most - least) ** 2
-    elif e.kind in (BETA, COINS):
-        squares = t * (means - least) * (most - means)
-    elif e.kind == BETTING:
-        squares = (state.levels[:, :-1] * (e.levels - means[:, None]) ** 2).sum(axis=1)
-    else:
-        squares = state.spread
-    return np.asarray((squares + (most - least) ** 2 / 4.0) / (t + 1.0))
 
 
 def _statuses(

@@ -104,6 +104,7 @@ class Claim:
     balanced: bool = False  # which mixture of normal evidence
     edition: int = 1  # of the rules: 1 is version 0.1
     items: int = 0  # of an evaluation: how many
+    costs: tuple[float, ...] = ()  # of a sample of each arm, where they differ
 
     @property
     def levels(self) -> dict[str, float] | None:
@@ -282,10 +283,22 @@ def _open_levels(
     return _Levels(nu / (2 * max_arms), nu / (2 * max_arms))
 
 
+def _costs(problem: Mapping[str, Any], n: int) -> tuple[float, ...]:
+    """What samples cost, where that is said; other policies than e-lucb and e-clucb ignore it."""
+    if "costs" not in problem:
+        return ()
+    costs = problem["costs"]
+    are_numbers = type(costs) is list and all(type(x) is float and 0 < x < math.inf for x in costs)
+    _require(
+        are_numbers and len(costs) == n, "costs that are no positive numbers, one for each arm"
+    )
+    return tuple(costs)
+
+
 def read_claim(problem: Mapping[str, Any], max_arms: int | None, decision: Decision) -> Claim:
     """What the problem's policy claims when it stops, with the arms that there are."""
     edition = problem.get("edition", 1)
-    known = PROBLEM | ({"edition", "items"} & problem.keys())
+    known = PROBLEM | ({"edition", "items", "costs"} & problem.keys())
     _require(problem.keys() == known, "a problem with other settings than are known")
     _require(type(edition) is int and edition in EDITIONS, f"edition {edition} of the rules")
     name = problem["policy"]
@@ -344,6 +357,7 @@ def read_claim(problem: Mapping[str, Any], max_arms: int | None, decision: Decis
         sign=1.0 if maximize else -1.0,
         eps=eps,
         items=items,
+        costs=_costs(problem, n) if how == HYBRID and max_arms is None else (),
         balanced=k == 0 or BALANCE * min(k, most - k) >= max(k, most - k),
         edition=edition,
         lower=levels.lower,

@@ -76,14 +76,15 @@ class Normal(Evidence):
         return self._mixed(side * self.t[arms] * (self.means[arms] - c), self.t[arms])
 
     def log_joint(
-        self, leaders: Ints, rivals: Ints, c: Floats, epsilon: float, ratio: float
+        self, leaders: Ints, rivals: Ints, c: Floats, epsilon: float, ratio: float, costs: Floats
     ) -> Floats:
         """log J of pairs, at one c each: the mixture of a leader's lead over c and r times that
 
-        of a rival below c + epsilon, half of it for r = ratio and half for r = 1.
+        of a rival below c + epsilon, half of it for r = ratio and half for r = 1, both times the
+        root of what the rival costs over what the leader does.
         """
         joint = []
-        for r in (ratio, 1.0):
+        for r in np.outer((ratio, 1.0), np.sqrt(costs[rivals] / costs[leaders])):
             excess = self.t[leaders] * (self.means[leaders] - c)
             excess -= r * self.t[rivals] * (self.means[rivals] - c - epsilon)
             joint.append(self._mixed(excess, self.t[leaders] + r**2 * self.t[rivals], PAIR_MIXTURE))

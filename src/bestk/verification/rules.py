@@ -227,11 +227,12 @@ def pairs_certified(
     if not isinstance(evidence, Normal):
         raise ValueError("one mixture for a pair where rewards are not normal")
     first, second = (arms.arms[x.ravel()] for x in np.meshgrid(leaders, rivals))
+    costs = np.array(claim.costs or (1.0,) * evidence.t.size)
 
     def reached(c: Floats) -> Floats:
         x = evidence.log_e(-1, c + claim.epsilon, second)
         y = evidence.log_e(1, c, first)
-        joint = evidence.log_joint(first, second, c, claim.epsilon, claim.ratio)
+        joint = evidence.log_joint(first, second, c, claim.epsilon, claim.ratio, costs)
         sides = np.logaddexp(math.log(claim.upper) + x, math.log(claim.lower) + y)
         both = np.logaddexp(math.log(claim.product) + x + y, math.log(claim.pair) + joint)
         return np.logaddexp(sides, both)

@@ -46,7 +46,7 @@ class View:
         if elapsed > 0 and result.samples > self.before:
             said.append(f"{(result.samples - self.before) / elapsed:.3g} pulls/s")
         if result.forecast is not None:
-            said.append(f"about {result.forecast:,} more needed (an estimate)")
+            said.append(f"about {result.forecast:,} more needed{result.usually} (an estimate)")
         return said
 
     def failures(self) -> str:

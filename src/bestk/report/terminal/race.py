@@ -67,7 +67,7 @@ def _proof(race: RaceResult) -> str:
         return f"certified: error <= {result.error_bound:g}{up_to} ({result.theorem})"
     parts = [f"not certified ({result.stopped or 'still running'})"]
     if result.forecast is not None:
-        parts.append(f"about {result.forecast:,} more runs are needed, an estimate")
+        parts.append(f"about {result.forecast:,} more runs are needed, an estimate{result.usually}")
     if result.certifiable_epsilon is not None:
         parts.append(f"certified as it is with --epsilon {rounded_up(result.certifiable_epsilon)}")
     if result.tied:

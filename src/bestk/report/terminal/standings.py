@@ -106,7 +106,8 @@ def conclusion(result: Result) -> list[str]:
         why = {"budget": "the budget is spent", "interrupted": "interrupted"}
         said.append(f"not certified: {why.get(result.stopped or '', 'still running')}")
         if result.forecast is not None:
-            said.append(f"about {result.forecast:,} more pulls are needed (an estimate)")
+            more = f"about {result.forecast:,} more pulls are needed (an estimate)"
+            said.append(more + result.usually)
         if (slack := result.certifiable_epsilon) is not None:
             said.append(f"with epsilon = {rounded_up(slack)} it would be certified now")
         if result.tied:
