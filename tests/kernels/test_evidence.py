@@ -174,8 +174,7 @@ def test_evidence_is_valid_over_all_outcomes_up_to_eight_samples(rewards, values
     e = evidence_for(rewards)
     mean = float(np.dot(values, shares))
     depth = 8
-    expected = np.zeros(depth + 1)
-    wealth, known = {}, {}
+    expected, wealth, known = np.zeros(depth + 1), {}, {}
     candidates = rewards.low + (rewards.high - rewards.low) * np.sort(CANDIDATES)
     for path, p, stats in tree(e, values, shares, depth):
         same = *stats[:3], *stats[3][0]  # many outcomes differ in their order only

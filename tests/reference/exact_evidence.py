@@ -10,8 +10,8 @@ from bestk.kernels import evidence as ev
 @cache
 def _mixture(log_weights, points, digits):  # noqa: ARG001 - constants are as exact as these
     """Weights, their logarithms, points and log(1 - point)."""
-    weights, points = [mpmath.exp(mpmath.mpf(w)) for w in log_weights], list(map(mpmath.mpf, points))
-    return weights, list(map(mpmath.log, weights)), points, [mpmath.log(1 - p) for p in points]
+    weights, points = [mpmath.exp(mpmath.mpf(w)) for w in log_weights], [*map(mpmath.mpf, points)]
+    return weights, [*map(mpmath.log, weights)], points, [mpmath.log(1 - p) for p in points]
 
 
 def exact_log_e(e, sign, stats, c):
@@ -49,7 +49,8 @@ def exact_log_e(e, sign, stats, c):
         seen = [t - s, s] if e.kind == ev.COINS else [mpf(int(n)) for n in counts[0, :-1]]
         end = levels[0] if sign > 0 else levels[-1]
         terms = []
-        for term, theta in zip(log_weights, points, strict=True):
+        for log_w, theta in zip(log_weights, points, strict=True):
+            term = log_w
             for x, n in zip(levels, seen, strict=True):
                 if n == 0:
                     continue
