@@ -77,7 +77,7 @@ def test_variance_that_is_small_is_rewarded():
     assert widths["bounded"] < widths["subgaussian"] / 3
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.floats(-1e12, 1e12), max_size=20), st.floats(-1e6, 1e6))
 def test_normal_intervals_move_with_the_data(data, shift):
     here = confidence_sequence(SubGaussian(3.0), data)

@@ -265,7 +265,7 @@ def span(name):
     return (-2e6, 2e6) if e.kind == ev.NORMAL else (e.levels[0], e.levels[-1])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(situations(), st.lists(st.floats(-0.1, 1.1), min_size=2, max_size=2), st.floats())
 def test_evidence_is_never_nan_and_monotone(situation, shares, anything):
     name, stats = situation
@@ -280,7 +280,7 @@ def test_evidence_is_never_nan_and_monotone(situation, shares, anything):
             assert not math.isnan(log_e(e, sign, stats, anything))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(situations(), st.floats(0.01, 60.0), st.one_of(st.just(NAN), st.floats(-0.1, 1.1)))
 @example(("bernstein", (142815151.0, 7269127.565826198, 0.0, NO_COUNTS)), 12.0, NAN)
 def test_a_bound_is_the_last_candidate_with_enough_evidence(situation, target, warm):
@@ -310,7 +310,7 @@ def test_a_bound_is_the_last_candidate_with_enough_evidence(situation, target, w
         assert value <= target + slack or log_e(e, sign, stats, further) <= target + slack
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(situations(), st.floats(0.01, 30.0), st.lists(st.floats(0.0, 1.0), min_size=2, max_size=6))
 def test_a_bound_on_a_grid_is_the_same_wherever_the_search_began(situation, target, starts):
     name, (t, s, v, counts) = situation
@@ -323,7 +323,7 @@ def test_a_bound_on_a_grid_is_the_same_wherever_the_search_began(situation, targ
             assert len(found) == 1
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(situations(), st.floats(0.01, 30.0), st.floats(0.01, 30.0))
 def test_more_confidence_means_wider_bounds_around_the_mean(situation, target, more):
     name, (t, s, v, counts) = situation

@@ -23,9 +23,7 @@ from helpers.lockstep import FAMILIES, Problem, load, play
 from reference import naive
 from reference.naive_evidence import bound
 
-fixed = settings(
-    max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
-)
+fixed = settings(max_examples=60, suppress_health_check=list(HealthCheck))
 every_family = pytest.mark.parametrize("family", FAMILIES)
 
 SQUARE = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2), (1, 3)]
