@@ -56,16 +56,19 @@ def count_wrong(runs, rewards, lose=None, **settings):
     return wrong
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("rewards", [bestk.Bernoulli(), bestk.Ratings((0, 1))])
 def test_delays_that_depend_on_rewards_do_no_harm(rewards):
     assert count_wrong(RUNS, rewards) <= MOST_WRONG
 
 
+@pytest.mark.compiled
 def test_counted_as_they_arrive_they_did(monkeypatch):
     monkeypatch.setattr(Order, "settle", lambda *given: [(given[1], given[3])])
     assert count_wrong(40, bestk.Ratings((0, 1))) > 8  # all that are certified; 2 would be normal
 
 
+@pytest.mark.compiled
 def test_losses_that_depend_on_rewards_do_no_harm_if_they_count_as_the_worst():
     """Half of all pulls are lost, by failing or being given up: those that the adversary hates."""
 
