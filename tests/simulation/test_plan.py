@@ -213,7 +213,7 @@ def test_an_interrupt_ends_the_share_runs_too(swept, monkeypatch):
             begun.wait()
             return
         begun.set()
-        given_up = time.monotonic() + 10.0
+        given_up = time.monotonic() + 120.0
         while not cancel[0] and time.monotonic() < given_up:
             time.sleep(0.001)
         cancelled.append(bool(cancel[0]))

@@ -107,7 +107,7 @@ def test_a_run_whose_time_is_over_does_not_wait_for_retries(tmp_path):
         raise OSError(f"{arm} is busy")
 
     result = bestk.identify(
-        "ab", pull, **EASY, seconds=0.3, backoff=1000.0, storage=tmp_path / "s.db"
+        "ab", pull, **EASY, seconds=2.0, backoff=1000.0, storage=tmp_path / "s.db"
     )
     assert result.stopped == "budget"
     assert failed.is_set()

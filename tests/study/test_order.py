@@ -16,7 +16,7 @@ from bestk.study.order import Order
 from reference import naive_order
 
 COINS = {"better": 0.52, "worse": 0.5}
-RUNS, MOST_WRONG = 200, 28  # at delta = 0.05: P(Binomial(200, 0.05) > 28) < 1e-6
+RUNS, MOST_WRONG = 100, 18  # at delta = 0.05: P(Binomial(100, 0.05) > 18) < 1e-6
 
 
 class Log(MemoryStorage):
