@@ -14,6 +14,7 @@ from bestk.simulation import planning, replay
 
 MEANS = [0.3, 0.9, 0.6, 0.0, 0.7]  # of the best 2, arms 4 and 2 are at the boundary
 QUIET = bestk.Gaussian(0.25)  # few samples: interpreted kernels do
+pytestmark = pytest.mark.compiled
 SMALL = {"k": 2, "delta": 0.1, "runs": 20, "policies": ["e-lucb"], "rewards": QUIET}
 
 

@@ -84,7 +84,9 @@ def test_losses_that_depend_on_rewards_do_no_harm_if_they_count_as_the_worst():
 
 
 @pytest.mark.parametrize("by_arm", [False, True])
-@pytest.mark.parametrize("rewards", [bestk.Bounded(), bestk.Gaussian()])
+@pytest.mark.parametrize(
+    "rewards", [pytest.param(bestk.Bounded(), marks=pytest.mark.compiled), bestk.Gaussian()]
+)
 def test_the_state_that_counts_is_told_of_the_longest_prefix_asked(rewards, by_arm):
     """Random answers, losses and observations from elsewhere, against a list made anew."""
     dice = random.Random(3)
