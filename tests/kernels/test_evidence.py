@@ -172,8 +172,7 @@ def test_evidence_is_valid_over_all_outcomes_up_to_eight_samples(rewards, values
     So E L <= 1 at every T and every stopping time; 50 random ones are checked all the same.
     """
     e = evidence_for(rewards)
-    mean = float(np.dot(values, shares))
-    depth = 8
+    mean, depth = float(np.dot(values, shares)), 8
     expected, wealth, known = np.zeros(depth + 1), {}, {}
     candidates = rewards.low + (rewards.high - rewards.low) * np.sort(CANDIDATES)
     for path, p, stats in tree(e, values, shares, depth):
