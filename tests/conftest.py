@@ -7,8 +7,14 @@ for users (`bestk/compiled/modes.py`).
 import os
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from bestk.compiled.modes import NEVER, NOW, VARIABLE
+
+settings.register_profile(  # the same examples on every day, and on a slow one
+    "fixed", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("fixed")
 
 
 @pytest.hookimpl(tryfirst=True)  # before the fixtures of any scope

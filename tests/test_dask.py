@@ -52,11 +52,11 @@ def wait_for_both(cluster, client):
     """Until a killed worker is replaced; one that is slow to come back is taken off the cluster."""
     for _ in range(3):
         try:
-            client.wait_for_workers(2, timeout=30)
+            client.wait_for_workers(2, timeout=60)
             return
         except TimeoutError:
             cluster.scale(2)
-    client.wait_for_workers(2, timeout=30)
+    client.wait_for_workers(2, timeout=60)
 
 
 def identify(client, pull=draw, **settings):

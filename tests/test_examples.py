@@ -14,7 +14,10 @@ from bestk.study.reading import open_study
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parent / "examples"
-DRAWING = ("backbone_network", "project_portfolio", "street_route", "worker_assignment")
+DRAWING = (
+    pytest.param("backbone_network", marks=pytest.mark.compiled),
+    "project_portfolio", "street_route", "worker_assignment",
+)  # fmt: skip
 
 
 def run(name, *args):
@@ -59,6 +62,7 @@ def test_the_live_route_loses_drives_and_crashes_half_way(tmp_path):
     assert f"{study.samples:,} drives; with probability at least 95%" in said
 
 
+@pytest.mark.compiled
 def test_the_queue_finds_the_two_fastest_plans():
     # their mean waits are 2.77 and 3.14 minutes, that of the next plan 3.34 (300 days of each)
     said = run("queue_staffing")

@@ -118,10 +118,10 @@ def test_a_budget_ends_it_and_it_goes_on(here, write):
 
 def test_a_failure_scores_the_worst_or_ends_the_run(here, write):
     command = '["sh", "-c", "test $2 -eq 1 && echo 1", "sh", "{item}", "{value}"]'
-    said = here(0, "eval", write(command), "--json")
+    said = here(0, "eval", write(command, pull="backoff = 0"), "--json")
     assert json.loads(said.out)["arms"][1]["failed"] > 0
     assert "failed pulls" in said.err
-    path = write(command, study='name = "other"', pull='on_fail = "stop"')
+    path = write(command, study='name = "other"', pull='on_fail = "stop"\nbackoff = 0')
     assert f"go on with: bestk eval {path}" in here(2, "eval", path).err.replace("resumed", "go on")
 
 

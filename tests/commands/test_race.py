@@ -58,18 +58,18 @@ def test_the_cap_comes_from_the_smallest_warm_up_and_stays(tmp_path):
 
 
 def test_a_cut_run_counts_as_the_cap():
-    race = raced(SLEEPING, FAST, warmup=0, max_time=0.25)
+    race = raced(SLEEPING, FAST, warmup=0, max_time=0.5)
     outcome = race.run()
     slow, fast = outcome.result.arms
-    assert outcome.cap == 0.25
+    assert outcome.cap == 0.5
     assert outcome.cut[SLEEPING] == slow.pulls > 0
-    assert slow.mean == 0.25 > fast.mean
+    assert slow.mean == 0.5 > fast.mean
     assert (slow.status, fast.status) == ("out", "in")
     assert outcome.result.certified
-    assert all(run.seconds == 0.25 for run in race.runs() if run.command == SLEEPING)
+    assert all(run.seconds == 0.5 for run in race.runs() if run.command == SLEEPING)
     data = json.loads(json.dumps(outcome.to_dict(), allow_nan=False))
     assert data["cut"][SLEEPING] == slow.pulls
-    assert data["cap"] == 0.25
+    assert data["cap"] == 0.5
     assert outcome.result.to_dict().items() <= data.items()
 
 

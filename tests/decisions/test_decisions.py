@@ -116,7 +116,7 @@ GROUPS = PartitionMatroid(list("abcabcabca"), {"a": 2, "b": 1, "c": 3})
 
 
 @pytest.mark.parametrize("decision", [COMPLETE, LAYERS, GROUPS, TopK(10, 4)], ids=lambda d: d.kind)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(weights=WEIGHTS, data=st.data())
 def test_raising_a_chosen_arm_or_lowering_another_keeps_the_answer(decision, weights, data):
     chosen = decision.best(weights)
@@ -126,7 +126,7 @@ def test_raising_a_chosen_arm_or_lowering_another_keeps_the_answer(decision, wei
 
 
 @pytest.mark.parametrize("decision", [COMPLETE, GROUPS, TopK(10, 4)], ids=lambda d: d.kind)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(weights=WEIGHTS, order=st.permutations(range(10)))
 def test_the_compiled_oracle_forgets_the_order_it_starts_from(decision, weights, order):
     shape = decision.structure
@@ -150,7 +150,7 @@ def test_the_compiled_oracle_forgets_the_order_it_starts_from(decision, weights,
     assert np.array_equal(out, decision.best(weights))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(weights=WEIGHTS)
 def test_top_k_and_its_compiled_table_agree(weights):
     decision = TopK(10, 3)

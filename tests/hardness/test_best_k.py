@@ -176,7 +176,7 @@ instances = st.lists(st.integers(-40, 40), min_size=2, max_size=40).flatmap(
 
 
 @given(instances, st.floats(0.1, 10.0))
-@settings(deadline=None, max_examples=200, derandomize=True)
+@settings(max_examples=200)
 def test_t_star_lies_between_h_and_twice_h(instance, sigma):
     means, k = instance
     found = difficulty(means, k, sigma=sigma)
@@ -188,7 +188,7 @@ def test_t_star_lies_between_h_and_twice_h(instance, sigma):
 
 
 @given(instances, st.floats(1e-3, 1e3), st.floats(-10.0, 10.0), st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=100, derandomize=True)
+@settings(max_examples=100)
 def test_t_star_follows_scale_shift_mirror_and_order_of_the_means(instance, scale, shift, random):
     means, k = instance
     value, shares = t_star(means, k, 0.5)

@@ -118,7 +118,8 @@ def begin(path, case, **more):
     policy, family, kind, params, maximize = case
     what = {"arms": [f"arm {i}" for i in range(6)], "k": 2, "epsilon": 0.3}
     if kind is not None:
-        what = {"decision": CLASSES[kind], "epsilon": 1.0}  # of the total
+        slack = 2.0 if kind in ("program", "matching") else 1.0  # of the total; oracles in Python
+        what = {"decision": CLASSES[kind], "epsilon": slack}
     settings = {**what, "rewards": REWARDS[family], "delta": 0.1, "seed": 4, **more}
     return Study("s", storage=path, policy=policy, params=params, maximize=maximize, **settings)
 

@@ -49,13 +49,22 @@ class CompiledEvidence:
     def __getattr__(self, name):
         return getattr(evidence, name)
 
+    def __init__(self):
+        self.known = {}  # what was made of an evidence, which is kept so that its id stays its own
+
     def bound(self, e, *arguments):
-        code = _compiled(e.kind)
-        return code.code["bound"](code.lean(e), *arguments)
+        code, words, _ = self._made(e)
+        return code["bound"](words, *arguments)
 
     def log_evidence(self, e, *arguments):
-        code = _compiled(e.kind)
-        return code.code["log_evidence"](code.lean(e), *arguments)
+        code, words, _ = self._made(e)
+        return code["log_evidence"](words, *arguments)
+
+    def _made(self, e):
+        if id(e) not in self.known:
+            program = _compiled(e.kind)
+            self.known[id(e)] = program.code, program.lean(e), e
+        return self.known[id(e)]
 
 
 @cache

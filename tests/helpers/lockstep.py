@@ -199,8 +199,10 @@ def agree(problem: Problem, tally: Tally, runs=(0,)) -> None:
                 slow.tell(what, reward)
                 return
             allowed = slow.allowed(kernel.answer)
-            where = f"{problem}, run {run}, ask {slow.asks}, seen {slow.seen}"
-            assert what in allowed, f"{what} is not one of {allowed}: {where}"
+            assert what in allowed, (
+                f"{what} is not one of {allowed}: "
+                f"{problem}, run {run}, ask {slow.asks}, seen {slow.seen}"
+            )
             tally.asks += 1
             tally.ties += len(allowed) > 1
 

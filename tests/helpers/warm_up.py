@@ -43,10 +43,10 @@ def e_clucb(structure):
 
 PROGRAMS = [
     Program(LIVE, e_clucb(FOREST)),
-    Program(LIVE, e_lucb(BETTING)),
+    *(Program(LIVE, e_lucb(kind)) for kind in (BETTING, COINS)),
     *(Program(PLAY, e_clucb(structure)) for structure in (FOREST, PARTITION)),
     *(Program(PLAY, e_lucb(kind)) for kind in (NORMAL, COINS, FINITE)),
-    Program(PLAY, e_lucb(NORMAL)._replace(pairs=True)),
+    *(Program(kind, e_lucb(NORMAL)._replace(pairs=True)) for kind in (LIVE, PLAY)),
     *(Program(PLAY, Axes(PAIR, EVIDENCE, glr=True, kind=kind)) for kind in (NORMAL, COINS)),
     *(Program(PLAY, Axes(SETS, EVIDENCE, structure)) for structure in (DAG, EXPLICIT)),
     *(

@@ -48,16 +48,18 @@ RATED = [
 SOURCES = COINS + RATED
 
 
+@cache
+def evidence_for(rewards):
+    if rewards == TWO_SIDED:
+        return policy_evidence(Bernoulli(), bets=False)
+    return policy_evidence(rewards)
+
+
 def evidence_of(rewards, values, counts, sign, c) -> float:
     """E of one side at c, for so many of each value."""
-    e = (
-        policy_evidence(Bernoulli(), bets=False)
-        if rewards == TWO_SIDED
-        else policy_evidence(rewards)
-    )
     t, s = float(sum(counts)), math.fsum(n * x for n, x in zip(counts, values, strict=True))
     row = np.array([[*counts, 0]], np.int64)  # no holes
-    return math.exp(ev.log_evidence(e, sign, t, s, 0.0, row, 0, c)[0])
+    return math.exp(ev.log_evidence(evidence_for(rewards), sign, t, s, 0.0, row, 0, c)[0])
 
 
 def dominating(rewards, values, counts, sign, mean) -> float:
@@ -161,6 +163,7 @@ def expected(value, arms, left, i, p) -> float:
     return (1 - p) * value(zero, left - 1) + p * value(one, left - 1)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("means", "k", "epsilon", "depth"),
     [

@@ -17,7 +17,7 @@ def scan(values, last):
     return indices[-1] if last else indices[0]
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 @given(
     st.integers(1, 6).flatmap(lambda d: st.lists(few, min_size=2**d, max_size=2**d)),
     st.lists(st.tuples(st.integers(0, 10**6), few), max_size=30),
@@ -35,7 +35,7 @@ def test_the_winner_is_the_largest_key_after_any_updates(start, updates, last):
         assert trees.winner(nodes, slot) == scan(keys[0], last)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 @given(st.integers(1, 6).flatmap(lambda d: st.lists(few, min_size=2**d, max_size=2**d)))
 def test_following_lists_exactly_the_arms_in_the_tree(start):
     keys, nodes = np.array([start]), np.zeros((1, len(start)), np.int32)
@@ -55,7 +55,7 @@ def kinetic_state(leaves):
 lines = st.tuples(few, st.sampled_from([-1.0, -0.5, -0.1, 0.0, 0.1, 0.3, 0.5, 1.0]))
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 @given(
     st.integers(1, 5).flatmap(lambda d: st.lists(lines, min_size=2**d, max_size=2**d)),
     st.lists(st.tuples(st.integers(0, 10**6), lines, st.floats(0.0, 0.7)), max_size=40),

@@ -1,8 +1,17 @@
 """The formulas of docs/evidence.md by mpmath, to as many digits as it is set to."""
 
+from functools import cache
+
 import mpmath
 
 from bestk.kernels import evidence as ev
+
+
+@cache
+def _mixture(log_weights, points, digits):  # noqa: ARG001 - constants are as exact as these
+    """Weights, their logarithms, points and log(1 - point)."""
+    weights, points = [mpmath.exp(mpmath.mpf(w)) for w in log_weights], [*map(mpmath.mpf, points)]
+    return weights, [*map(mpmath.log, weights)], points, [mpmath.log(1 - p) for p in points]
 
 
 def exact_log_e(e, sign, stats, c):
@@ -10,8 +19,9 @@ def exact_log_e(e, sign, stats, c):
     mpf, log = mpmath.mpf, mpmath.log
     t, s, v, counts = mpf(stats[0]), mpf(stats[1]), mpf(stats[2]), stats[3]
     c, sign = mpf(c), int(sign)
-    weights = [mpmath.exp(mpf(w)) for w in e.log_weights]
-    points = [mpf(p) for p in e.points]
+    weights, log_weights, points, log_rests = _mixture(
+        tuple(e.log_weights), tuple(e.points), mpmath.mp.dps
+    )
     if e.kind == ev.NORMAL:
         total = mpf(0)
         for w, n0, shape in zip(weights, points, e.log_rest, strict=True):
@@ -39,8 +49,8 @@ def exact_log_e(e, sign, stats, c):
         seen = [t - s, s] if e.kind == ev.COINS else [mpf(int(n)) for n in counts[0, :-1]]
         end = levels[0] if sign > 0 else levels[-1]
         terms = []
-        for w, theta in zip(weights, points, strict=True):
-            term = log(w)
+        for log_w, theta in zip(log_weights, points, strict=True):
+            term = log_w
             for x, n in zip(levels, seen, strict=True):
                 if n == 0:
                     continue
@@ -52,8 +62,8 @@ def exact_log_e(e, sign, stats, c):
     else:
         width = levels[1] - levels[0]
         terms = [
-            log(w) + b * sign * (s - t * c) / width - (-log(1 - b) - b) * v / width**2
-            for w, b in zip(weights, points, strict=True)
+            log_w + b * sign * (s - t * c) / width - (-log_rest - b) * v / width**2
+            for log_w, b, log_rest in zip(log_weights, points, log_rests, strict=True)
         ]
     top = max(terms)
     return top + log(sum(mpmath.exp(x - top) for x in terms))

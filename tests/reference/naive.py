@@ -262,7 +262,7 @@ class Ugape(Naive):
         upper = [m[i] + u[i] for i in range(self.n)]
         gaps = []
         for i in range(self.n):  # B_i: the K-th largest U among the other arms, minus L_i
-            rivals = sorted((upper[j] for j in range(self.n) if j != i), reverse=True)
+            rivals = sorted(upper[:i] + upper[i + 1 :], reverse=True)
             gaps.append(rivals[self.k - 1] - lower[i])
         return lower, upper, gaps
 

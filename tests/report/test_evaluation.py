@@ -12,8 +12,8 @@ from helpers.command import bestk as command
 ARMS, ITEMS = ["a", "b", "c"], list(range(20))
 
 
-@pytest.fixture
-def file(tmp_path):
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
     """Arm a is right on every item, the others never; c fails on the first ten."""
 
     def score(arm, item):
@@ -21,8 +21,8 @@ def file(tmp_path):
             raise OSError("no answer")
         return float(arm == "a")
 
-    path = tmp_path / "e.db"
-    result = bestk.evaluate(ARMS, ITEMS, score, k=1, delta=1e-9, seed=1, storage=path)
+    path = tmp_path_factory.mktemp("evaluation") / "e.db"
+    result = bestk.evaluate(ARMS, ITEMS, score, k=1, delta=1e-9, seed=1, backoff=0, storage=path)
     return path, result
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bestk.decisions import TopK
@@ -14,7 +14,6 @@ def test_one_sparse_has_k_means_at_one_half():
     np.testing.assert_array_equal(make_instance("1-sparse", arms=5, k=2).means, [0.5, 0.5, 0, 0, 0])
 
 
-@settings(deadline=None, derandomize=True)
 @given(st.integers(2, 300), st.data(), st.sampled_from([0.3, 0.6, 1.0]))
 def test_exponential_means_follow_section_5(n, data, alpha):
     k = data.draw(st.integers(1, n - 1))
@@ -86,7 +85,6 @@ def test_a_means_file_with_text_names_the_line(tmp_path):
         read_means(str(path))
 
 
-@settings(deadline=None, derandomize=True)
 @given(st.lists(st.sampled_from([-1.0, 0.0, 0.5]), min_size=2, max_size=9), st.data())
 def test_the_top_k_oracle_takes_the_first_of_equal_weights(weights, data):
     k = data.draw(st.integers(1, len(weights) - 1))

@@ -151,6 +151,7 @@ def harmed(seed):
         return harm(folder, seed)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("block", range(4))
 def test_random_damage_is_never_passed_over(block):
     found = Counter(harmed(seed) for seed in range(40 * block, 40 * block + 40))

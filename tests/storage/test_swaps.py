@@ -6,11 +6,12 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
 from bestk.errors import PullError, StorageError
-from bestk.storage import Event, MemoryStorage, SQLiteStorage
+from bestk.storage import Event, MemoryStorage, SQLiteStorage, identity
 from bestk.storage import events as ev
 from bestk.storage.backup import backup
 from bestk.study import Study
@@ -184,6 +185,22 @@ def test_a_backup_is_taken_from_a_file_that_is_written_to(tmp_path):
     assert failed == []
     assert len(told(path)) == study.samples
     assert not [name for name in snapshot(tmp_path) if ".new" in name]
+
+
+def test_a_file_that_another_thread_closes_meanwhile_was_not_swapped(tmp_path, monkeypatch):
+    path, real = tmp_path / "study.db", identity._identity
+    study = Study("s", "abc", k=1, storage=path, seed=1)
+    study.tell(study.ask()[0], 0.5)
+
+    def look(name):
+        if name.endswith("-wal"):
+            study._journal.storage.close()  # between the look at the file and this one
+        return real(name)
+
+    monkeypatch.setattr(identity, "_identity", look)
+    assert Path(f"{path}-wal").exists()
+    assert identity.stale(path) is None
+    assert not Path(f"{path}-wal").exists()
 
 
 # --- forks ----------------------------------------------------------------------------------------

@@ -71,7 +71,7 @@ def test_a_hung_pull_times_out_and_its_late_value_is_not_counted():
         return coin(arm)
 
     result = bestk.identify(
-        range(3), pull, k=1, rewards=bestk.Bernoulli(), timeout=0.2, retries=1, backoff=0, seed=1
+        range(3), pull, k=1, rewards=bestk.Bernoulli(), timeout=3.0, retries=1, backoff=0, seed=1
     )
     release.set()
     assert result.certified

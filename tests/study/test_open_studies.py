@@ -217,6 +217,7 @@ def test_a_log_read_in_pieces_gives_the_same_state_to_the_bit(policy, rewards, p
     assert (other.told, other.rounds, other.handed) == (single.told, single.rounds, single.handed)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("batch", [5, 6, 13])
 def test_answers_told_in_batches_leave_what_one_by_one_leaves(batch):
     """Also for arms that were among the best and are no more, which a rebuilt tree must forget."""

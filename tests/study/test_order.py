@@ -16,7 +16,7 @@ from bestk.study.order import Order
 from reference import naive_order
 
 COINS = {"better": 0.52, "worse": 0.5}
-RUNS, MOST_WRONG = 200, 28  # at delta = 0.05: P(Binomial(200, 0.05) > 28) < 1e-6
+RUNS, MOST_WRONG = 100, 18  # at delta = 0.05: P(Binomial(100, 0.05) > 18) < 1e-6
 
 
 class Log(MemoryStorage):
@@ -56,16 +56,19 @@ def count_wrong(runs, rewards, lose=None, **settings):
     return wrong
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("rewards", [bestk.Bernoulli(), bestk.Ratings((0, 1))])
 def test_delays_that_depend_on_rewards_do_no_harm(rewards):
     assert count_wrong(RUNS, rewards) <= MOST_WRONG
 
 
+@pytest.mark.compiled
 def test_counted_as_they_arrive_they_did(monkeypatch):
     monkeypatch.setattr(Order, "settle", lambda *given: [(given[1], given[3])])
     assert count_wrong(40, bestk.Ratings((0, 1))) > 8  # all that are certified; 2 would be normal
 
 
+@pytest.mark.compiled
 def test_losses_that_depend_on_rewards_do_no_harm_if_they_count_as_the_worst():
     """Half of all pulls are lost, by failing or being given up: those that the adversary hates."""
 
@@ -81,7 +84,9 @@ def test_losses_that_depend_on_rewards_do_no_harm_if_they_count_as_the_worst():
 
 
 @pytest.mark.parametrize("by_arm", [False, True])
-@pytest.mark.parametrize("rewards", [bestk.Bounded(), bestk.Gaussian()])
+@pytest.mark.parametrize(
+    "rewards", [pytest.param(bestk.Bounded(), marks=pytest.mark.compiled), bestk.Gaussian()]
+)
 def test_the_state_that_counts_is_told_of_the_longest_prefix_asked(rewards, by_arm):
     """Random answers, losses and observations from elsewhere, against a list made anew."""
     dice = random.Random(3)

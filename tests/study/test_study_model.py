@@ -181,6 +181,4 @@ class Calls(RuleBasedStateMachine):
 
 
 TestCalls = Calls.TestCase
-TestCalls.settings = settings(
-    max_examples=40, stateful_step_count=40, deadline=None, derandomize=True
-)
+TestCalls.settings = settings(max_examples=40, stateful_step_count=40)

@@ -28,7 +28,7 @@ KINDS = {
     "regret": (("ugape", "ratings", None, {}, False), {"epsilon": 1.5}),
     "matroid": (("e-clucb", "ratings", "partition", {}, True), {}),
     "far": (("e-lucb", "bounded", None, {}, False), {"rewards": bestk.Bounded(1e8 - 1, 1e8 + 1)}),
-    "sets": (("e-clucb", "bounded", "explicit", {}, True), {}),
+    "sets": (("e-clucb", "bounded", "explicit", {}, True), {"epsilon": 2.0}),
 }
 
 

@@ -110,20 +110,25 @@ def betting(
     # numbers are made Python's: interpreted, numpy's take three times as long
     n_levels = e.levels.shape[0]
     last = 0 if sign > 0.0 else n_levels - 1
-    holes = float(counts[i, n_levels])
+    row = counts[i]
+    at_end = float(row[last]) + float(row[n_levels])  # and the holes
     c = float(min(max(c, e.levels[0]), e.levels[n_levels - 1]))
     gap = sign * (c - float(e.levels[last]))
-    if gap <= 0.0 and counts[i, last] < t:
+    if gap <= 0.0 and row[last] < t:
         return np.inf, 0.0
+    start, stop = n_levels, 0  # all that was seen but the last level
+    for x in range(n_levels):
+        if x != last and row[x] > 0:
+            start, stop = min(start, x), x + 1
     top, total, slope = -np.inf, 0.0, 0.0
     for g in range(e.points.shape[0]):
         theta = float(e.points[g])
+        unlifted = at_end * float(e.log_rest[g])
         term, term_slope = float(e.log_weights[g]), 0.0
-        for x in range(n_levels):
-            n = float(counts[i, x])
-            if x == last:
-                term += (n + holes) * float(e.log_rest[g])
-                continue
+        if last == 0:
+            term += unlifted
+        for x in range(start, stop):
+            n = float(row[x])
             if n == 0.0:
                 continue
             rise = sign * (float(e.levels[x]) - c)
@@ -134,6 +139,8 @@ def betting(
             else:
                 term += n * (log(theta) + log(rise) - log(gap))
                 term_slope -= n
+        if last > 0:
+            term += unlifted
         top, total, slope = add(top, total, slope, term, term_slope)
     return top + log(total), slope / total
 

@@ -52,13 +52,14 @@ class Watch:
 
         Closing moves pages into a file that others may have written to since.
         """
-        self.close()
         _given_up.add(self._file)
+        self.close()
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
     def is_stale(self, file: Identity) -> bool:
         """Whether a connection to that file writes where nobody else reads."""
-        return file == self._file and self._compared() is not None
+        # one that another thread has closed meanwhile has left the set before its files changed
+        return file == self._file and self._compared() is not None and self in _watches
 
     def is_in_the_way(self) -> bool:
         """Whether to close the connection could harm what others have put in its place."""
