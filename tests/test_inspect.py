@@ -334,7 +334,12 @@ def test_an_interrupt_keeps_what_was_scored(run, tmp_path):
             interrupted.append(study.samples)
             signal.raise_signal(signal.SIGINT)
 
-    part = run(models=models, storage=tmp_path / "study.db", progress=progress)
+    # tests may run in the background of a shell, whose children ignore interrupts
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        part = run(models=models, storage=tmp_path / "study.db", progress=progress)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert part.stopped == "interrupted"
     assert part.samples >= 20
     assert run(models=models, storage=tmp_path / "study.db").certified
