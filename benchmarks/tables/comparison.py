@@ -5,32 +5,25 @@ of a row see the same rewards (one seed), so ratios are of paired runs. Replay n
 rows without them are left out.
 """
 
-import math
 import sys
 from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
-import numpy as np
-
 import bestk
 from bestk.paper.cpe import STRUCTURES
 from bestk.paper.panels import NU, PANELS
-from bestk.simulation import generate, read_replay, structured
+from bestk.simulation import Comparison, generate, read_replay, structured
 
 SEED = 1
 RUNS = {10: 1000, 100: 400, 1000: 100}
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
-Z95 = 1.959964
 RAND = "lil-rand-lucb"
 
 
 def ratio(ours, other):
     """Mean samples of `ours` over those of `other`, and a 95% interval for paired runs."""
-    x, y = ours.samples.astype(float), other.samples.astype(float)
-    value = x.mean() / y.mean()
-    error = np.std(x - value * y, ddof=1) / math.sqrt(len(x)) / y.mean()
-    return value, value - Z95 * error, value + Z95 * error
+    return Comparison((other, ours)).ratio(ours)
 
 
 def show(triple):

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from itertools import islice, repeat
+from itertools import islice
 
 from bestk.arguments import require
 from bestk.storage import (
@@ -56,15 +56,17 @@ class Journal:
     def open(self, specification: Specification) -> Fold:
         """The state of the study, which `sync` and `append` carry on."""
         self._fold = fold = Fold(specification)
-        while isinstance(self.storage, ColumnStorage):  # plain stretches, and what is between them
+        if not isinstance(self.storage, ColumnStorage):
+            fold.apply(self.storage.read(self.name))
+            return fold
+        while True:  # plain stretches, and what is between them
             seen = fold.seen
             fold.apply(self.storage.read(self.name, seen), STRETCH)
             if fold.seen < seen + STRETCH:
                 return fold
-            plain = self.storage.columns(self.name, fold.seen)
-            all(map(answered.apply_columns, repeat(fold), plain))  # as long as it is so
-        fold.apply(self.storage.read(self.name))
-        return fold
+            for found in self.storage.columns(self.name, fold.seen):
+                if not answered.apply_columns(fold, found):
+                    break
 
     def sync(self) -> None:
         """Fold what others have appended."""

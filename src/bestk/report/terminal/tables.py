@@ -77,6 +77,8 @@ def simulation(result: SimulationResult) -> Table:
 
 def comparison(found: Comparison) -> Table:
     """Several policies on one instance, for people."""
+    from bestk.simulation.planning import full_name
+
     first = found.results[0]
     data = first.to_dict()
     bound = "" if data["lower_bound"] is None else f"; lower bound {data['lower_bound']:,.0f}"
@@ -88,11 +90,10 @@ def comparison(found: Comparison) -> Table:
     table = columns(*names, title=title, right=names[2:])
     for result in found.results:
         samples, ratio = result.summary(), found.ratio(result)
-        variant = f" ({result.variant})" if result.variant else ""
         proved = "nothing" if result.guarantee is None else f"error <= {result.guarantee:g}"
         relative = "-" if ratio is None else r"{:.3f} \[{:.3f}, {:.3f}]".format(*ratio)
         table.add_row(
-            f"{result.problem.policy}{variant}",
+            full_name(result),
             proved,
             f"{samples['mean']:,.0f} ± {samples['sem']:,.0f}",
             "1" if result is first else relative,
