@@ -118,9 +118,9 @@ def test_damage_in_a_plain_stretch_is_found_and_named(tmp_path):
     storage.close()
     for change in ("reward = reward / 2", "arm = 4.5", "key = 7", "at = 'x'"):
         with sqlite3.connect(file) as connection:
-            connection.execute("CREATE TABLE kept AS SELECT * FROM log_1 WHERE seq = 2003")
-            connection.execute(f"UPDATE log_1 SET {change} WHERE seq = 2003")
-        with pytest.raises(StorageError, match="event 2003 of s is not what was written"):
+            connection.execute("CREATE TABLE kept AS SELECT * FROM log_1 WHERE seq = 2503")
+            connection.execute(f"UPDATE log_1 SET {change} WHERE seq = 2503")
+        with pytest.raises(StorageError, match="event 2503 of s is not what was written"):
             Study("s", storage=file)
         with sqlite3.connect(file) as connection:
             connection.execute("REPLACE INTO log_1 SELECT * FROM kept")
