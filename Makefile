@@ -31,6 +31,8 @@ figures: $(READY)
 	@echo
 	@echo "Both figures of the paper are in build/figures; open build/figures/report.html"
 
+# tests start hundreds of processes, which would read the source anew where bytecode is not kept
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(READY)
 	$(COMPILE)
 	$(BIN)/pytest --numprocesses auto --dist loadfile

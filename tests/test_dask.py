@@ -332,6 +332,7 @@ def test_without_dask_it_says_what_to_install():
     assert done.stderr == "bestk: --dask needs Dask: pip install 'bestk[dask]'\n"
 
 
+@pytest.mark.compiled  # bets on hundreds of seasons
 def test_the_example_survives_a_killed_worker(tmp_path):
     done = subprocess.run(
         [sys.executable, str(EXAMPLE), str(tmp_path / "plans.db")],
