@@ -10,7 +10,6 @@ and epsilon the user's slack. Ties go to the lowest index everywhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
 from math import inf, log, sqrt
 
 Radius = Callable[[int], float]  # T -> u
@@ -20,7 +19,6 @@ Oracle = Callable[[list[float]], list[int]]  # weights -> the arms of the best s
 # --- the LIL radius and its parameters ------------------------------------------------------------
 
 
-@cache
 def lil_radius(t: int, w: float, eps: float, sigma: float) -> float:
     """U(t, w) of Lemma 2.1, with the "+2" of Section 5."""
     inner = log(log((1 + eps) * t + 2) / w)
@@ -49,20 +47,19 @@ def delta_for(levels: str, variant: str, n: int, nu: float, eps: float) -> float
 
 def best(values: list[float], k: int) -> list[int]:
     """The first k arms in the order (value descending, index ascending), sorted by index."""
-    return sorted(sorted(range(len(values)), key=values.__getitem__, reverse=True)[:k])  # stable
+    return sorted(sorted(range(len(values)), key=lambda i: (-values[i], i))[:k])
 
 
 def others(arms: list[int], n: int) -> list[int]:
-    taken = set(arms)
-    return [i for i in range(n) if i not in taken]
+    return [i for i in range(n) if i not in arms]
 
 
 def argmin(arms: list[int], values: list[float]) -> int:
-    return min(sorted(arms), key=values.__getitem__)
+    return min(sorted(arms), key=lambda i: values[i])
 
 
 def argmax(arms: list[int], values: list[float]) -> int:
-    return max(sorted(arms), key=values.__getitem__)
+    return max(sorted(arms), key=lambda i: values[i])
 
 
 # --- what all policies share ----------------------------------------------------------------------
@@ -183,7 +180,7 @@ class Clucb(Naive):
 def best_of(sets: list[list[int]]) -> Oracle:
     """The oracle that looks at every feasible set: the first one of largest total."""
     sets = [sorted(arms) for arms in sets]
-    return lambda weights: max(sets, key=lambda arms: sum([weights[i] for i in arms]))
+    return lambda weights: max(sets, key=lambda arms: sum(weights[i] for i in arms))
 
 
 class Combinatorial(Naive):
@@ -246,9 +243,8 @@ class Combinatorial(Naive):
 
 
 def nearly_best(sets: list[list[int]], weights: list[float], within: float) -> list[list[int]]:
-    totals = [sum([weights[i] for i in arms]) for arms in sets]
-    least = max(totals) - within
-    return [sorted(arms) for arms, x in zip(sets, totals, strict=True) if x >= least]
+    totals = [sum(weights[i] for i in arms) for arms in sets]
+    return [sorted(arms) for arms, x in zip(sets, totals, strict=True) if x >= max(totals) - within]
 
 
 class Ugape(Naive):
