@@ -133,7 +133,8 @@ def choose(state: State, spec: Spec, h: int, l: int, out: IntArray) -> int:  # n
         # the wider interval more often: h_t with probability u_h / (u_h + u_l)
         u_h = bounds.half_width(state, spec, h, LOW)
         u_l = bounds.half_width(state, spec, l, HIGH)
-        if spec.radius == EVIDENCE:  # of arms that cost c: u / c^(3/4), docs/e-lucb.md, "Costs"
+        if spec.radius == EVIDENCE and min(state.root_costs[h], state.root_costs[l]) < 1.0:
+            # of arms that cost c: u / c^(3/4), docs/e-lucb.md, "Costs"
             u_h /= state.root_costs[h] * sqrt(state.root_costs[h])
             u_l /= state.root_costs[l] * sqrt(state.root_costs[l])
         out[0] = h if coin * (u_h + u_l) < u_h else l
