@@ -7,25 +7,28 @@ import os
 import re
 import shlex
 import signal
-import subprocess
 import threading
-import time
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, NamedTuple
+from typing import IO, Literal, NamedTuple
 
+from bestk.commands.spawn import Process, Usage, await_end, spawn
 from bestk.errors import InputError
+
+Output = Literal["keep", "null", "pipe", "inherit"] | Path
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # of terminals
 READ = 1 << 24  # bytes: of a longer output the end is read
 NOT_FOUND, NOT_RUNNABLE = 127, 126  # the codes of the shell
+CHUNK = 1 << 16  # bytes that are read from a pipe at a time
 LAST_WORDS = 200  # characters of the line that a failed command ends with
 PATIENCE = 5.0  # seconds for killed processes to go
 
 _lock = threading.Condition()
-_running: set[subprocess.Popen[bytes]] = set()  # none of them reaped yet: their ids are theirs
-_ending: set[subprocess.Popen[bytes]] = set()  # killed, about to be reaped
+_running: set[Process] = set()  # none of them reaped yet: their ids are theirs
+_ending: set[Process] = set()  # killed, about to be reaped
 _closed = False
 
 
@@ -37,6 +40,7 @@ class Finished(NamedTuple):
     errors: str
     seconds: float  # wall time from before the start to the end of the process
     timed_out: bool
+    usage: Usage | None = None  # None if it could not be started
 
 
 def how_it_failed(done: Finished, limit: float | None = None) -> str:
@@ -75,18 +79,22 @@ def run_command(
     *,
     shell: bool = False,
     timeout: float | None = None,
-    capture: bool = True,
+    output: Output = "keep",
     cwd: str | os.PathLike[str] | None = None,
     env: Mapping[str, str] | None = None,
-    given: str | None = None,
+    given: str | Path | None = None,
 ) -> Finished:
     """Run a command to its end, or for `timeout` seconds, and time it.
 
     A text is split like a command line, or handed to `sh` with `shell`. It reads `given` as its
-    standard input, or none; `env` is added to the environment. When it ends, whatever it left
-    running in its process group is killed: what is meant to stay must start a session of its own. A
-    command that cannot be started ends with code 127 (not found) or 126, as in a shell.
-    `capture=False` throws its output away.
+    standard input, a text or a file, or none; `env` is added to the environment. When it ends,
+    whatever it left running in its process group is killed: what is meant to stay must start a
+    session of its own. A command that cannot be started ends with code 127 (not found) or 126, as
+    in a shell.
+
+    `output` says what becomes of its standard output: kept ("keep"), thrown away ("null"), read
+    through a pipe and thrown away ("pipe"), left to ours ("inherit", its complaints too), or
+    written to a file. Complaints are kept.
     """
     if shell:
         line = command if isinstance(command, str) else shlex.join(command)
@@ -97,86 +105,92 @@ def run_command(
         raise InputError("an empty command was refused")
     with ExitStack() as stack:
         # files, not pipes: a pipe ends only when the last process that inherited it has gone
-        kept = [stack.enter_context(TemporaryFile()) for _ in range(2)] if capture else []
-        environment, stdin = None if env is None else {**os.environ, **env}, None
-        if given is not None:
-            stdin = stack.enter_context(TemporaryFile())
-            stdin.write(given.encode("utf-8", "backslashreplace"))
-            stdin.seek(0)
+        kept = [stack.enter_context(TemporaryFile()) for _ in range(2)]
+        environment = None if env is None else {**os.environ, **env}
+        stdin = stack.enter_context(_input(given))
+        files = (stdin.fileno(), *_outputs(stack, output, kept))
         try:
-            code, seconds, timed_out = _run(arguments, kept, cwd, environment, timeout, stdin)
+            done = _run(arguments, files, cwd, environment, timeout)
         except (OSError, ValueError) as error:  # ValueError: a null character
             code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_RUNNABLE
             why = getattr(error, "strerror", None) or str(error)
             what = getattr(error, "filename", None) or arguments[0]
             return Finished(code, "", f"{what}: {why}", 0.0, False)
-        output, errors = map(_text, kept) if capture else ("", "")
-        return Finished(code, output, errors, seconds, timed_out)
+        printed, errors = map(_text, kept)
+        return done._replace(output=printed, errors=errors)
+
+
+def _input(given: str | Path | None) -> IO[bytes]:
+    """What a command reads: a text, a file, or nothing."""
+    if not isinstance(given, str):
+        return Path(given or os.devnull).open("rb")
+    file = TemporaryFile()  # noqa: SIM115 - the caller's context closes it
+    file.write(given.encode("utf-8", "backslashreplace"))
+    file.seek(0)
+    return file
+
+
+def _outputs(stack: ExitStack, output: Output, kept: Sequence[IO[bytes]]) -> tuple[int, int]:
+    """The files of what it prints and complains, by where its output is to go."""
+    printed, errors = kept
+    if output == "inherit":
+        return 1, 2
+    if output == "pipe":
+        return stack.enter_context(_drained()), errors.fileno()
+    if output == "keep":
+        return printed.fileno(), errors.fileno()
+    target = os.devnull if output == "null" else output
+    return stack.enter_context(Path(target).open("wb")).fileno(), errors.fileno()
+
+
+@contextmanager
+def _drained() -> Iterator[int]:
+    """The end of a pipe, whose other end a thread reads, as long as anybody writes."""
+    read, write = os.pipe()
+
+    def drain() -> None:
+        with open(read, "rb", buffering=0) as file:
+            while file.read(CHUNK):
+                pass
+
+    reader = threading.Thread(target=drain, daemon=True)
+    reader.start()
+    try:
+        yield write
+    finally:
+        os.close(write)
 
 
 def _run(
     arguments: list[str],
-    kept: Sequence[IO[bytes]],  # the files of its output and its complaints, or none
+    files: tuple[int, int, int],
     cwd: str | os.PathLike[str] | None,
     env: dict[str, str] | None,
     timeout: float | None,
-    stdin: IO[bytes] | None,
-) -> tuple[int, float, bool]:
-    output, errors = kept or (subprocess.DEVNULL,) * 2
+) -> Finished:
     with _lock:  # so that whoever kills all sees this one too
         if _closed:
             raise OSError("the program is ending")
-        started = time.perf_counter()
-        process = subprocess.Popen(
-            arguments, stdin=stdin or subprocess.DEVNULL, stdout=output, stderr=errors, cwd=cwd,
-            env=env, start_new_session=True,
-        )  # fmt: skip
+        process = spawn(arguments, files, cwd, env)
         _running.add(process)
-    late = threading.Event()
-    timer = None
-    try:
-        if timeout is not None and timeout < threading.TIMEOUT_MAX:  # beyond it: 292 years
-            timer = threading.Timer(timeout, _cut, (process, late))
-            timer.daemon = True
-            timer.start()
-        _await_end(process)
-        seconds = time.perf_counter() - started
-    finally:
-        if timer is not None:
-            timer.cancel()
+
+    def cut() -> None:
         with _lock:
-            _kill(process)
+            if process in _running:
+                process.kill()
+
+    try:
+        seconds, is_late = await_end(process, timeout, cut)
+    finally:
+        with _lock:
+            process.kill()
             _running.discard(process)
             _ending.add(process)
-        process.wait()
+        code, usage = process.reap()
         with _lock:
             _ending.discard(process)
             _lock.notify_all()
-    return process.returncode, seconds, late.is_set()
-
-
-def _await_end(process: subprocess.Popen[bytes]) -> None:
-    """Until it ends, without reaping it where that can be had: until then its id is not reused.
-
-    `Popen.wait` with a timeout would poll, up to 50 ms late, and spoil the time.
-    """
-    if hasattr(os, "waitid"):
-        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    else:
-        process.wait()
-
-
-def _cut(process: subprocess.Popen[bytes], late: threading.Event) -> None:
-    with _lock:
-        if process in _running:
-            late.set()
-            _kill(process)
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill its group, the lock held; nothing happens if all of it has gone."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+    return Finished(code, "", "", seconds, is_late, usage)
 
 
 def _text(file: IO[bytes]) -> str:
@@ -188,7 +202,7 @@ def kill_running() -> None:
     """Kill every command that still runs, with all its children, and see them go."""
     with _lock:
         for process in _running:
-            _kill(process)
+            process.kill()
         _lock.wait_for(lambda: not _running and not _ending, PATIENCE)
 
 
