@@ -23,10 +23,19 @@ from bestk.kernels.types import (
     COINS,
     FINITE,
     NORMAL,
+    QUANTILE,
     Evidence,
     FloatArray,
 )  # fmt: skip
-from bestk.rewards import FAMILIES, Bernoulli, Bounded, Ratings, Rewards, require_rewards
+from bestk.rewards import (
+    FAMILIES,
+    Bernoulli,
+    Bounded,
+    Quantile,
+    Ratings,
+    Rewards,
+    require_rewards,
+)
 
 # Mixed over, with weights; fixed before any data. docs/evidence.md says how they were chosen.
 N0 = (3.0, 100.0, 3000.0)
@@ -46,6 +55,12 @@ COIN_FRACTIONS = (
     2e-4, 3e-5, 4e-6, 5e-7, 6e-8,
 )  # fmt: skip
 COIN_WEIGHTS = (14, 20, 20, 20, 20, 18, 15, 12, 10, 8, 6, 5, 4, 3, 2, 1, 1)
+
+# Of quantiles, for both sides alike.
+QUANTILE_FRACTIONS = (
+    0.95, 0.75, 0.5, 0.3, 0.18, 0.1, 0.05, 0.02, 0.007, 0.002, 3e-4, 4e-5
+)  # fmt: skip
+QUANTILE_WEIGHTS = (50, 60, 60, 60, 50, 40, 30, 20, 10, 6, 4, 3)
 
 STEPS = 64  # to which policies round bounded rewards at random, to bet on them like ratings
 
@@ -86,8 +101,10 @@ def evidence_for(
     With `bets` coins are bet on instead of the Beta mixture. `mirrored` is for negated rewards.
     """
     bets = bets and isinstance(rewards, Bernoulli)
-    betting = isinstance(rewards, Ratings | Bounded) or bets
-    if points is None:
+    betting = isinstance(rewards, Ratings | Bounded | Quantile) or bets
+    if points is None and isinstance(rewards, Quantile):
+        points, weights = QUANTILE_FRACTIONS, QUANTILE_WEIGHTS
+    elif points is None:
         points = FRACTIONS if betting else N0
         weights = FRACTION_WEIGHTS if betting else N0_WEIGHTS
     grid = np.array(points, dtype=np.float64)
@@ -110,6 +127,8 @@ def evidence_for(
         if steps:
             family = BETTING
             levels = tuple(np.linspace(rewards.low, rewards.high, steps + 1).tolist())
+    elif isinstance(rewards, Quantile):
+        return _of_quantile(rewards, grid, share, mirrored)
     if mirrored:
         levels = tuple(-level for level in reversed(levels))
     return Evidence(
@@ -119,6 +138,27 @@ def evidence_for(
         grid,
         np.log(share / share.sum()),
         np.log1p(-grid) if betting else np.array(shapes or [HALF_NORMAL] * grid.size),
+    )
+
+
+def _of_quantile(
+    rewards: Quantile, grid: FloatArray, share: FloatArray, mirrored: bool
+) -> Evidence:
+    """Bets on observations above a value, which happen with probability 1 - q at most, or below.
+
+    The q-quantile of rewards is the (1-q)-quantile of negated ones, with its sign turned.
+    """
+    q = 1.0 - rewards.q if mirrored else rewards.q
+    return Evidence(
+        QUANTILE,
+        rewards.sigma,
+        np.array([-math.inf, math.inf]),
+        grid,
+        np.log(share / share.sum()),
+        np.log1p(-grid),
+        q,
+        np.log1p(np.stack((grid * (q / (1.0 - q)), grid * ((1.0 - q) / q)))),
+        rewards.relative,
     )
 
 
@@ -132,6 +172,8 @@ def policy_evidence(
     if bets and isinstance(rewards, Bernoulli):
         fractions, weighed = COIN_FRACTIONS, COIN_WEIGHTS
         return evidence_for(rewards, fractions, weighed, bets=True, mirrored=not maximize)
+    if isinstance(rewards, Quantile):
+        return evidence_for(rewards, mirrored=not maximize)
     if isinstance(rewards, Ratings | Bounded):
         points, weights = POLICY_FRACTIONS, POLICY_FRACTION_WEIGHTS
         return evidence_for(rewards, points, weights, steps=STEPS, mirrored=not maximize)
