@@ -6,6 +6,7 @@ Also the one place that turns a reward assumption into its evidence (`evidence_f
 from __future__ import annotations
 
 import math
+from bisect import insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from bestk.arguments import as_float, portion, shown
 from bestk.compiled.programs import SEQUENCE, Axes, Program
 from bestk.compiled.rent import in_pieces
 from bestk.errors import InputError
+from bestk.kernels import quantile
 from bestk.kernels.evidence import HALF_NORMAL, RAYLEIGH
 from bestk.kernels.types import (
     BERNSTEIN,
@@ -22,6 +24,8 @@ from bestk.kernels.types import (
     BETTING,
     COINS,
     FINITE,
+    HIGH,
+    LOW,
     NORMAL,
     QUANTILE,
     Evidence,
@@ -200,12 +204,15 @@ def confidence_sequence(
 
     The intervals hold at all times at once with probability at least 1 - alpha (alpha/2 per side),
     if each reward, given the earlier ones, has the same mean and fits the assumption `rewards`.
-    Data that contradict the assumption are refused. For Bounded rewards the order matters.
+    Data that contradict the assumption are refused. For Bounded rewards the order matters. With
+    `Quantile(q)` it is the q-quantile that is covered, and `mean` holds the sample's.
     """
     alpha = portion(alpha, "alpha")
     require_rewards(rewards)
     values = _checked(rewards, data)
     e = evidence_for(rewards)
+    if isinstance(rewards, Quantile):
+        return _of_counts(e, values, alpha)
     # Normal evidence does not care where zero is: the first reward as zero keeps digits in sums.
     origin = values[0] if e.kind == NORMAL and values.size else 0.0
     index = np.zeros(0, dtype=np.int64)
@@ -217,6 +224,24 @@ def confidence_sequence(
     shared = e, values - origin, index, counts, target, np.zeros(2), mean, low, high
     in_pieces(Program(SEQUENCE, Axes(kind=e.kind)), shared, values.size)
     return ConfidenceSequence(mean + origin, low + origin, high + origin, alpha)
+
+
+def _of_counts(e: Evidence, values: FloatArray, alpha: float) -> ConfidenceSequence:
+    """The same for a quantile: bounds are order statistics, whose ranks depend on t alone.
+
+    One more observation needs one more hit at most, so that one look tells how many.
+    """
+    target, seen = math.log(2.0 / alpha), list[float]()
+    (mean, low, high), hits = np.empty((3, values.size)), [1, 1]
+    for n, value in enumerate(values.tolist(), 1):
+        insort(seen, value)
+        for end in (LOW, HIGH):
+            if quantile.log_evidence(e, end, float(n), float(hits[end])) < target:
+                hits[end] += 1
+        mean[n - 1] = quantile.sample_quantile(seen, 0, n, e.q)
+        low[n - 1] = seen[n - hits[LOW]] if hits[LOW] <= n else -math.inf
+        high[n - 1] = seen[hits[HIGH] - 1] if hits[HIGH] <= n else math.inf
+    return ConfidenceSequence(mean, low, high, alpha)
 
 
 def _checked(rewards: Rewards, data: Iterable[float]) -> FloatArray:
@@ -239,6 +264,8 @@ def _checked(rewards: Rewards, data: Iterable[float]) -> FloatArray:
         allowed &= (values >= rewards.low) & (values <= rewards.high)
     elif isinstance(rewards, Bernoulli):
         allowed &= (values == 0.0) | (values == 1.0)
+    elif isinstance(rewards, Quantile):
+        allowed &= (values > 0.0) | (not rewards.relative)
     else:
         allowed &= np.abs(values) <= LARGEST
     if type(rewards) not in FAMILIES.values():  # derived from one of them: its own rule holds too

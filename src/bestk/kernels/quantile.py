@@ -94,7 +94,7 @@ def insert(state: State, arm: int, reward: float) -> None:
     state.means[arm] = sample_quantile(values, start, n + 1, state.evidence.q)
 
 
-def sample_quantile(values: FloatArray, start: int, n: int, q: float) -> float:
+def sample_quantile(values: FloatArray | list[float], start: int, n: int, q: float) -> float:
     """The q-quantile of n > 0 ascending values, linear between neighbours like numpy.quantile's.
 
     Hyndman and Fan (1996), definition 7: the value at 1 + (n-1) q, counted from 1.
