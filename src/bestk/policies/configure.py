@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bestk.arguments import integer, shown
@@ -13,32 +13,27 @@ from bestk.bounds.codes import Code, set_code
 from bestk.compiled.programs import Axes
 from bestk.confidence import item_evidence, policy_evidence
 from bestk.decisions import DecisionClass, TopK
-from bestk.errors import InputError, UnknownName
+from bestk.errors import InputError
 from bestk.kernels import step
 from bestk.kernels import types as t
 from bestk.policies.catalogue import (
     BOUNDS,
-    CATALOGUE,
-    COMBINATORIAL_DEFAULT,
-    DEFAULT,
+    BUDGET,
     EVIDENCE_BOUND,
     GROWING,
+    INDEPENDENT,
     RULES,
     SETS,
     STOP,
     THRESHOLD,
     Policy,
 )
+from bestk.policies.checks import check, check_items, check_open, check_quantile, refuse_stop
 from bestk.policies.parameters import read_costs, read_params, read_weights
-from bestk.policies.refusals import (
-    check_items,
-    check_open,
-    check_quantile,
-    check_setting,
-    refuse_stop,
-)
+from bestk.policies.registry import default_policy, find, find_or_absent
 from bestk.rewards import Gaussian, Quantile, Rewards, SubGaussian
 
+DEPENDENT = (INDEPENDENT.name, False)
 BALANCE = 4  # a side has many arms if it has at least a quarter of the other's; arbitrary
 SHARE = 100  # every arm of e-lucb gets a hundredth of an even share: 1% of the samples at most
 
@@ -57,6 +52,7 @@ class Configured:
     evidence: t.Evidence  # what evidence reads
     code: Code | None = None  # of the sets rule
     costs: t.FloatArray | None = None  # of the arms
+    judge: Configured | None = None  # of a policy in Python: whose evidence judges its answer
 
     @property
     def bets(self) -> bool:
@@ -73,30 +69,6 @@ class Configured:
         """The state before the first observation."""
         codes = None if self.code is None else self.code.arms
         return step.new_state(self.spec, self.table, self.evidence, codes, self.costs)
-
-
-def find(name: str) -> Policy:
-    """The catalogue entry of that name."""
-    if name not in CATALOGUE:
-        raise UnknownName("policy", name, CATALOGUE)
-    return CATALOGUE[name]
-
-
-def default_policy(decision: DecisionClass) -> str:
-    """What runs when no policy is named."""
-    return DEFAULT if isinstance(decision, TopK) else COMBINATORIAL_DEFAULT
-
-
-def as_recorded(name: str, decision: DecisionClass, params: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The parameters that a log holds, with what went without saying in version 0.1."""
-    compares_sets = name == COMBINATORIAL_DEFAULT and not _has_rank(decision)
-    if compares_sets and isinstance(params, Mapping) and STOP not in params:
-        return {**params, STOP: BOUNDS}
-    return params
-
-
-def _has_rank(decision: DecisionClass) -> bool:
-    return decision.structure is not None and decision.structure.rank is not None
 
 
 def _lil_ucb(variant: str | None, nu: float, n_arms: int, eps: float) -> tuple[float, float, float]:
@@ -203,6 +175,31 @@ def _theorem(
     return f"docs/e-lucb.md, Theorem {number}"
 
 
+def _python(
+    policy: Policy,
+    variant: str | None,
+    params: Mapping[str, Any],
+    judge: Mapping[str, Any] | None,
+    refused: Mapping[str, Any],
+    **problem: Any,
+) -> Configured:
+    """A policy in Python: what kernels read is its judge's, of which alone something is proved."""
+    check(policy, *(problem[name] for name in ("decision", "delta", "epsilon", "maximize")))
+    for name, value in refused.items():
+        if value is not None:
+            raise InputError(
+                f"{name} were refused: {policy.name}, a policy in Python, knows nothing of them"
+            )
+    values = read_params(policy, variant, params)[1] if policy.parameters else dict(params)
+    if policy.budget and values[BUDGET.name] is None:
+        raise InputError(f"the budget is missing: {policy.name} spends a fixed number of pulls")
+    if judge is None:
+        given = {name: each for name, each in values.items() if (name, each) == DEPENDENT}
+        judge = {"policy": default_policy(problem["decision"]), "params": given}
+    found = configure(judge["policy"], None, judge["params"], **problem)
+    return replace(found, policy=policy, params=values, guarantee=None, theorem=None, judge=found)
+
+
 def configure(
     name: str,
     variant: str | None = None,
@@ -219,6 +216,7 @@ def configure(
     items: int | None = None,
     costs: Sequence[float] | None = None,
     edition: int = lv.EDITION,
+    judge: Mapping[str, Any] | None = None,
 ) -> Configured:
     """Check every setting and resolve it to kernel numbers; refuse what no theorem covers.
 
@@ -227,14 +225,17 @@ def configure(
     Algorithm 3 on the K largest too, where Algorithm 2 makes the same decisions faster. `max_arms`
     is how many arms there ever are, where they come and go, `items` how many each arm scores, once,
     if those are what means are taken over, `costs` what samples cost. Version 0.1 was `edition` 1.
+    `judge` (policy and params) judges the answer of a policy in Python; with it, one that is not
+    registered here is no error.
     """
-    policy = find(name)
-    check_setting(policy, decision, delta, epsilon)
-    if maximize and decision.minimise_only:
-        raise InputError(
-            "maximising was refused: a path through a graph with cycles can only be minimised, with"
-            " costs that are not negative"
-        )
+    policy = find(name) if judge is None else find_or_absent(name)
+    if policy.is_python:
+        return _python(
+            policy, variant, params or {}, judge,
+            {"max_arms": max_arms, "items": items, "costs": costs}, decision=decision, delta=delta,
+            epsilon=epsilon, rewards=rewards, seed=seed, maximize=maximize, edition=edition,
+        )  # fmt: skip
+    check(policy, decision, delta, epsilon, maximize)
     n_arms, k = decision.n_arms, decision.k if isinstance(decision, TopK) else 0
     variant, values = read_params(policy, variant, params or {})
     evidence = policy.radius == t.EVIDENCE or values.get("bound") == EVIDENCE_BOUND

@@ -19,6 +19,7 @@ from bestk.errors import InputError, UnknownName
 from bestk.kernels.types import BoolArray, FloatArray, World
 from bestk.rewards import Quantile, Rewards
 from bestk.simulation.laws import Law
+from bestk.simulation.streams import Draw
 
 if TYPE_CHECKING:
     from bestk.simulation.pools import Pool
@@ -40,6 +41,7 @@ class Instance:
     decision: DecisionClass
     maximize: bool = True
     pool: Pool | None = None  #: what rewards are drawn from, where means do not say it all
+    draws: tuple[Draw, ...] | None = None  #: or what draws them, the user's own functions
     law: Law | None = None  #: how rewards are drawn around a quantile; None: `Law()`
 
     def under(self, rewards: Rewards) -> Instance:

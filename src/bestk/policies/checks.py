@@ -16,7 +16,9 @@ ERROR = "the wanted error must lie in (0, 1)"
 SLACK = "the slack must be 0 or a positive number"
 
 
-def check_setting(policy: Policy, decision: DecisionClass, delta: float, epsilon: float) -> None:
+def check(
+    policy: Policy, decision: DecisionClass, delta: float, epsilon: float, maximize: bool = True
+) -> None:
     """Refuse an error, a slack or a class that the policy cannot have."""
     if not 0.0 < real(delta, "delta", ERROR) < 1.0:
         raise InputError(f"delta={delta} was refused: {ERROR}")
@@ -35,6 +37,11 @@ def check_setting(policy: Policy, decision: DecisionClass, delta: float, epsilon
     if policy.single and isinstance(decision, TopK) and decision.k != 1:
         raise InputError(
             f"K={decision.k} was refused: {policy.name} finds the single best arm, K must be 1"
+        )
+    if maximize and decision.minimise_only:
+        raise InputError(
+            "maximising was refused: a path through a graph with cycles can only be minimised, with"
+            " costs that are not negative"
         )
 
 
