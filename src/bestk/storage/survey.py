@@ -54,7 +54,7 @@ def _scan(connection: sqlite3.Connection, number: int) -> Found:
     """Go through a study's events."""
     name = _ask(connection, "SELECT name FROM studies WHERE id = ?", number)
     columns = [row[1] for row in connection.execute(f"PRAGMA table_info(log_{number})")]
-    log = _Log(name, number, "checksum" in columns)
+    log = LogCheck(name, number, "checksum" in columns)
     readable, loss = 0, None
     for row in _rows(connection, SELECT.format(number, log.checksum)):
         readable += not isinstance(row, str)
@@ -69,7 +69,7 @@ def _scan(connection: sqlite3.Connection, number: int) -> Found:
     return Found(log.name, number, readable, log.whole, loss, log.note)
 
 
-class _Log:
+class LogCheck:
     """Events of a study one after the other, as long as they can be what was written."""
 
     def __init__(self, name: object, number: int, has_checksums: bool) -> None:
