@@ -11,6 +11,7 @@ one known event or not at all).
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -86,6 +87,7 @@ class PostgresStorage:
             connection.close()
             raise
         self._connection, self._version = connection, version
+        self._closing = weakref.finalize(self, connection.close)
         return connection
 
     def _forget(self) -> None:
@@ -99,7 +101,7 @@ class PostgresStorage:
         """Close the connection; it is opened again when needed."""
         with self._lock:
             if self._connection is not None:
-                self._connection.close()
+                self._closing()
             self._connection = None
 
     def _let_go(self) -> None:
@@ -250,11 +252,11 @@ class PostgresStorage:
         if self._version != schema.VERSION:
             schema.prepare(connection, self.path)
             self._version = schema.VERSION
-        connection.execute("BEGIN")
-        connection.execute("LOCK TABLE bestk_studies IN EXCLUSIVE MODE")  # readers go on
+        connection.execute("BEGIN", prepare=False)
+        connection.execute(schema.ALONE, prepare=False)
 
     def _end(self, connection: psycopg.Connection, block: _Block) -> None:
-        connection.execute("ROLLBACK" if block.is_done else "COMMIT")
+        connection.execute("ROLLBACK" if block.is_done else "COMMIT", prepare=False)
 
     def _append_alone(
         self, connection: psycopg.Connection, block: _Block, study: str, batch: Batch
