@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bestk.addresses import file_at
 from bestk.cli.console import show, show_json
-from bestk.cli.inputs import File, Json
+from bestk.cli.inputs import File, Json, address
 from bestk.errors import InputError
 from bestk.report.text import printable
 
 if TYPE_CHECKING:
     from bestk.storage.doctor import Examination
+    from bestk.storage.postgres_doctor import DatabaseExamination
     from bestk.storage.survey import Found
 
 STATES = {  # the others are called what they are
@@ -26,14 +28,22 @@ STATES = {  # the others are called what they are
 
 def backup(
     file: File,
-    to: Annotated[Path, typer.Argument(help="The copy, a new file.", show_default=False)],
+    to: Annotated[
+        str,
+        typer.Argument(
+            parser=address,
+            help="The copy: a new file, or a postgresql:// address that has none of its studies.",
+            show_default=False,
+        ),
+    ],
 ) -> None:
     """Copy a study's file, also while others write to it, and check the copy.
 
     A file that already exists is not overwritten. Copying by other means while the file is open may
-    miss what was told last, and may lose what is told later.
+    miss what was told last, and may lose what is told later. From a file to a database, or back,
+    it restores a backup and moves studies.
     """
-    from bestk.storage.backup import backup as copy
+    from bestk.storage.copying import copy
 
     show(f"{to} holds {copy(file, to):,} events, all of them whole.")
 
@@ -50,10 +60,12 @@ def doctor(
     Works on files that nothing else opens, and never changes them. Only events before the first
     damage are recovered. Ends with 0 if the file is healthy, and with 1 if it is not.
     """
-    from bestk.storage.doctor import Examination
+    from bestk.storage.names import is_reserved
 
-    with Examination(file) as found:
-        studies = [_studied(found, each) for each in found.studies]
+    with examine(file) as found:
+        studies = [_studied(found, each) for each in found.studies if not is_reserved(each.name)]
+        others = [each for each in found.studies if is_reserved(each.name)]
+        damaged = [f"{each.name}: {each.loss}" for each in others if each.loss]
         is_healthy = found.state == "healthy" and all(each["folds"] for each in studies)
         if recover is not None:
             if not any(each["whole"] for each in studies):
@@ -63,7 +75,7 @@ def doctor(
             "file": str(file),
             "state": "damaged" if found.state == "healthy" and not is_healthy else found.state,
             "format": found.version,
-            "findings": found.findings,
+            "findings": found.findings + damaged,
             "notes": found.notes,
             "studies": studies,
             "recovered": None if recover is None else str(recover),
@@ -76,7 +88,18 @@ def doctor(
         raise SystemExit(1)
 
 
-def _studied(found: Examination, each: Found) -> dict[str, Any]:
+def examine(file: str) -> Examination | DatabaseExamination:
+    """What can be read at an address."""
+    if file_at(file) is None:
+        from bestk.storage.postgres_doctor import DatabaseExamination
+
+        return DatabaseExamination(file)
+    from bestk.storage.doctor import Examination
+
+    return Examination(file)
+
+
+def _studied(found: Examination | DatabaseExamination, each: Found) -> dict[str, Any]:
     """What is readable of a study, and whether it can be gone on with."""
     data = {name: getattr(each, name) for name in ("name", "readable", "whole", "loss", "note")}
     data |= {"folds": False, "samples": None, "certified": None, "problem": None}

@@ -18,7 +18,7 @@ from typing import NoReturn
 from bestk.errors import StorageError
 from bestk.output import check_new
 from bestk.storage import files, schema, wal
-from bestk.storage.events import Event
+from bestk.storage.events import Event, Storage
 from bestk.storage.sqlite import PATIENCE, SQLiteStorage
 from bestk.storage.survey import Found, survey
 
@@ -115,17 +115,22 @@ class Examination(ExitStack):
 
     def recover(self, out: str | os.PathLike[str]) -> None:
         """Write all that counts to a new file."""
-        target = Path(out)
-        check_new(target)
-        try:
-            with closing(SQLiteStorage(target)) as storage:
-                for found in self.studies:
-                    events = self.read(found.name)
-                    while batch := list(islice(events, BATCH)):
-                        storage.append(found.name, batch)
-        except BaseException:
-            files.discard(target)
-            raise
+        recover(self, self.studies, out)
+
+
+def recover(source: Storage, studies: Sequence[Found], out: str | os.PathLike[str]) -> None:
+    """Write all that counts to a new file."""
+    target = Path(out)
+    check_new(target)
+    try:
+        with closing(SQLiteStorage(target)) as storage:
+            for found in studies:
+                events = source.read(found.name)
+                while batch := list(islice(events, BATCH)):
+                    storage.append(found.name, batch)
+    except BaseException:
+        files.discard(target)
+        raise
 
 
 def _events(connection: sqlite3.Connection, found: Found, start: int) -> Iterator[Event]:

@@ -7,10 +7,12 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from bestk.addresses import PostgresAddress, read_address
 from bestk.errors import InputError
 from bestk.verification import comparison, log
 from bestk.verification.claims import read_claim
 from bestk.verification.classes import Decision, read_decision
+from bestk.verification.database import LogDatabase
 from bestk.verification.history import History
 from bestk.verification.items import check_items
 from bestk.verification.log import LogFile, Row, line
@@ -24,14 +26,15 @@ NONSENSE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeEr
 
 
 def verify(certificate: Mapping[str, Any], path: str | os.PathLike[str]) -> Report:
-    """Whether a certificate follows from the log in a file. Bad input raises `InputError`."""
+    """Whether a certificate follows from the log at an address. Bad input raises `InputError`."""
     check_shape(certificate)
-    file = LogFile(path)
+    address = read_address(path)
+    file = LogDatabase(address) if isinstance(address, PostgresAddress) else LogFile(address)
     try:
         name = certificate["study"]
         if name not in file.studies:
             if len(file.studies) != 1:
-                raise InputError(f"{path} was refused: it holds no study {name!r}")
+                raise InputError(f"{address} was refused: it holds no study {name!r}")
             name = file.studies[0]
         report = Report(name)
         given = certificate["study"]
@@ -96,7 +99,7 @@ class _Followed:
 
 
 def _follow(
-    file: LogFile, name: str, claimed: Mapping[str, Any], report: Report
+    file: LogFile | LogDatabase, name: str, claimed: Mapping[str, Any], report: Report
 ) -> _Followed | None:
     """The log up to the event that stopped the study."""
     events, decided, there = claimed["events"], claimed["decided"], file.count(name)

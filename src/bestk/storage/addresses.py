@@ -1,0 +1,41 @@
+"""From an address to its storage; whatever takes the file of a study takes an address."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from bestk.addresses import Address, PostgresAddress, file_at, read_address
+from bestk.storage.events import ClosingStorage, CountingStorage, ListingStorage
+from bestk.storage.sqlite import SQLiteStorage
+
+__all__ = ["Address", "KeptStorage", "PostgresAddress", "file_at", "open_storage", "read_address"]
+
+
+class KeptStorage(ListingStorage, CountingStorage, ClosingStorage, Protocol):
+    """A storage that has an address."""
+
+    @property
+    def path(self) -> Address:
+        """Where it is, as people may see it."""
+        ...
+
+    def last_activity(self, study: str) -> float | None:
+        """When the last event was written, in seconds since 1970."""
+        ...
+
+
+def open_storage(
+    address: Address, *, read_only: bool = False, durability: str = "process"
+) -> KeptStorage:
+    """The storage at an address.
+
+    With `read_only` it must be there, and nothing about it is changed. `durability` is what an
+    append survives on return: the death of the process, or ("full") a power cut too; that of a
+    database is for its server to say.
+    """
+    read = read_address(address)
+    if isinstance(read, PostgresAddress):
+        from bestk.storage.postgres import PostgresStorage
+
+        return PostgresStorage(read, read_only=read_only)
+    return SQLiteStorage(read, durability, read_only=read_only)
