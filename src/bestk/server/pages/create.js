@@ -17,6 +17,9 @@ export function readLevels(text) {
   });
 }
 
+/** A host as a policy of browsers names it: with https, unless another scheme is given. */
+const origin = (host) => (host.includes("://") ? host : `https://${host}`).replace(/\/+$/, "");
+
 /** What the fields say; throws an Error that a person can act on. */
 export function readForm(form) {
   const field = (name) => form.elements[name].value.trim();
@@ -33,7 +36,7 @@ export function readForm(form) {
     question: field("question"),
     context: field("context"),
     item_kind: field("item_kind"),
-    image_hosts: lines(form.elements.image_hosts.value),
+    image_hosts: lines(form.elements.image_hosts.value).map(origin),
     show_standings: form.elements.show_standings.checked,
   };
   if (study.rewards === "ratings") {

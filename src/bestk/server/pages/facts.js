@@ -4,9 +4,12 @@ import { count, make, many, ordinal, roundedUp, write } from "./dom.js";
 
 const percent = (delta) => `${Number((100 * (1 - delta)).toPrecision(10))}%`;
 
+// a class of sets, such as paths: its arms are not ranked one by one
+const isSet = (k, decision) => !k || (decision !== undefined && decision !== "top-k");
+
 /** What is looked for. */
-export function headline({ k, size, maximize }) {
-  if (!k) return `The best set of ${count(size)} arms.`;
+export function headline({ k, size, maximize, decision }) {
+  if (isSet(k, decision)) return `The best set of ${count(size)} arms.`;
   const arms = k > 1 ? `${count(k)} arms` : "arm";
   return `The ${arms} of ${count(size)} with the ${maximize ? "largest" : "smallest"} mean.`;
 }
@@ -23,7 +26,7 @@ export function verdict(state) {
   const { k, certified, stopped, epsilon, certifiable_epsilon: certain, delta, maximize, samples } = state;
   const surely = `With probability at least ${percent(delta)}`;
   const claim = (slack) => {
-    if (!k) return `the total mean of the answer is within ${roundedUp(slack)} of the best there is`;
+    if (isSet(k, state.decision)) return `the total mean of the answer is within ${roundedUp(slack)} of the best there is`;
     const arms = k > 1 ? `every one of these ${count(k)} arms` : "this arm";
     const [best, worse, side] = maximize ? ["largest", "smaller", "below"] : ["smallest", "larger", "above"];
     const edge = `the ${k > 1 ? `${ordinal(k)} ` : ""}${best}`;

@@ -45,7 +45,7 @@ export function showPull(pull, page, { stage, context, item }) {
   const key = JSON.stringify(parts);
   if (context.dataset.key !== key) { // a picture that stays is not loaded again
     context.dataset.key = key;
-    context.replaceChildren(...parts.map((part) => shown(part, hosts, page.context_alt || "What this is about")));
+    context.replaceChildren(...parts.map((part) => shown(part, hosts, "What this is about")));
   }
   const element = shown(pull.arm, hosts, "The picture to rate");
   const text = element.tagName === "IMG" ? "" : element.textContent;

@@ -110,11 +110,8 @@ function connection(text, kind) {
 function listen() {
   source = new EventSource(`${api}/events`);
   source.addEventListener("open", () => connection("live", "on"));
+  // after `end` the browser connects again by itself: the server was restarted, say
   source.addEventListener("standings", (event) => receive(JSON.parse(event.data)));
-  source.addEventListener("end", () => {
-    source.close();
-    connection("ended", "");
-  });
   source.addEventListener("error", () => {
     connection("connecting again", "off");
     if (source.readyState !== EventSource.CLOSED) return; // the browser tries by itself
@@ -133,6 +130,7 @@ async function begin() {
     ["csv", "/export?format=csv"], ["jsonl", "/export?format=jsonl"]]) at(id).href = `${api}${rest}`;
   at("search").addEventListener("input", (event) => standings.only({ text: event.target.value }));
   signOutWith(at("sign-out"));
+  at("sign-out").hidden = false;
   listen();
   const page = await call(`${api}/page`).catch(() => null); // a study without one is not for raters
   if (page?.levels?.length) {

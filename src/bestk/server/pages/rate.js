@@ -11,6 +11,7 @@ const name = studyName();
 const api = `/api${studyPath(name)}`;
 const WAIT = 2; // seconds until the next try where the server names none
 
+let worker = ""; // the name of this tab among the raters
 let page = null; // settings: question, levels, ...
 let pull = null; // what is on the screen
 let isBusy = false;
@@ -54,7 +55,7 @@ function only(section) {
 async function next() {
   pull = null;
   for (;;) {
-    const body = { n: 1, worker: kept("worker", () => `rater-${letters().slice(0, 6)}`), request: kept("ask", letters) };
+    const body = { n: 1, worker, request: kept("ask", letters) };
     const answer = await insist(`${api}/ask`, body, trouble);
     if (answer.pulls.length) {
       pull = answer.pulls[0];
@@ -63,7 +64,10 @@ async function next() {
       return;
     }
     dropped("ask");
-    if (answer.stopped) return finish();
+    if (answer.stopped) {
+      await showProgress();
+      return finish();
+    }
     only("waiting");
     await sleep(answer.wait ?? WAIT);
   }
@@ -73,14 +77,14 @@ function finish() {
   only("thanks");
   const own = progress.mine ? `Your ${many(progress.mine, "rating")} helped.` : "";
   write(at("thanks-text"), `This study has all the ratings it needs. ${own}`.trim());
-  at("standings").hidden = !page.show_standings;
+  at("standings").hidden = !progress.may_view;
   at("standings").href = studyPath(name);
   at("thanks").focus();
 }
 
 async function showProgress() {
   try {
-    progress = await call(`${api}/progress`);
+    progress = await call(`${api}/progress?worker=${encodeURIComponent(worker)}`);
   } catch {
     return; // a courtesy: the next one will do
   }
@@ -134,6 +138,7 @@ function keys(event) {
 
 async function begin() {
   signOutWith(at("sign-out"));
+  worker = kept("worker", () => `rater-${letters().slice(0, 6)}`);
   try {
     page = await insist(`${api}/page`, undefined, trouble);
     document.title = `${page.title || name} - rate`;

@@ -17,7 +17,7 @@ export class Standings {
     this.rows = new Map(); // row -> Row, those in the page
     this.order = []; // all arms, best first
     this.shown = []; // places in `order` of those that the filters leave
-    this.top = null; // rows of the answer, where the server says which they are
+    this.top = null; // labels of the answer, where the server says which they are
     this.answered = 0;
     this.maximize = true;
     this.scale = null;
@@ -41,7 +41,7 @@ export class Standings {
     for (const [row, label, mean, lower, upper, pulls, status] of arms) {
       this.arms.set(row, { row, label, mean, lower, upper, pulls, status });
     }
-    Object.assign(this, { answered, maximize, top: top ? new Set(top) : null });
+    Object.assign(this, { answered, maximize, top: top?.length ? new Set(top.map(nameOf)) : null });
     this.#sort();
     this.later();
   }
@@ -66,7 +66,7 @@ export class Standings {
   #sort() {
     const sign = this.maximize ? -1 : 1;
     const value = (arm) => (arm.mean === null ? Infinity : sign * arm.mean);
-    const inside = (arm) => (this.top === null || this.top.has(arm.row) ? 0 : 1);
+    const inside = (arm) => (this.top === null || this.top.has(nameOf(arm.label)) ? 0 : 1);
     // equal means: the first row first, as the policies break ties
     this.order = [...this.arms.values()].sort(
       (a, b) => inside(a) - inside(b) || value(a) - value(b) || a.row - b.row,
