@@ -9,16 +9,18 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import islice
 
 from bestk.arguments import require
+from bestk.errors import InputError
 from bestk.storage import (
     ColumnStorage,
     CountingStorage,
     ExclusiveStorage,
     MemoryStorage,
-    SQLiteStorage,
     Storage,
 )
 from bestk.storage import events as ev
+from bestk.storage.addresses import open_storage
 from bestk.storage.events import Event
+from bestk.storage.names import PREFIX, is_reserved
 from bestk.study import answered
 from bestk.study.fold import Fold
 from bestk.study.specification import Specification
@@ -32,13 +34,17 @@ class Journal:
     def __init__(
         self, name: str, storage: Storage | str | os.PathLike[str] | None, durability: str
     ) -> None:
+        if is_reserved(name):
+            raise InputError(
+                f"name={name!r} was refused: names that begin with {PREFIX} are reserved"
+            )
         self.name = name
         self.is_private = storage is None  # nobody else can append
         if storage is None:
             storage = MemoryStorage()
         elif isinstance(storage, str | os.PathLike):
-            storage = SQLiteStorage(storage, durability)
-        require(storage, ("append", "read"), "storage", "a file name, a Storage, or None")
+            storage = open_storage(storage, durability=durability)
+        require(storage, ("append", "read"), "storage", "an address, a Storage, or None")
         self.storage: Storage = storage
         self._counting = storage if isinstance(storage, CountingStorage) else None
         self._gathered: list[Event] | None = None  # what is written together, at the end

@@ -41,10 +41,10 @@ class Study(Figures):
 
     `arms` are any hashable labels (in a file: texts, numbers, or tuples of them), `k` of which are
     wanted, or a `decision` class over them. Rewards are held to the assumption `rewards`, by
-    default numbers in [0, 1]. `storage` is a file name, a `Storage`, or None for memory. A study
-    that is in the storage already is opened: what is given must then agree with it. Open pulls of
-    a process that has died are handed out again first, with the same ids, except where there is a
-    `lease` (seconds), after which they are given up. Several threads may call all methods.
+    default numbers in [0, 1]. `storage` is a file name, a `postgresql://` address, a `Storage`, or
+    None for memory. A study that is there already is opened: what is given must then agree with it.
+    Open pulls of a process that has died are handed out again first, with the same ids, except with
+    a `lease` (seconds), after which they are given up. Several threads may call all methods.
 
     Answers may come back in any order: they count in the order asked (docs/studies.md). A pull that
     fails, is given up or whose lease runs out never counts, and a new attempt is a new pull. With
