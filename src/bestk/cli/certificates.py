@@ -34,11 +34,12 @@ def certify(
 
     Example: bestk certify prompts.db -o prompts.cert.json
     """
+    from bestk.storage.addresses import file_at
     from bestk.study.certificate import make_certificate
     from bestk.study.reading import reading
     from bestk.verification.report import some
 
-    check_output(output, file)
+    check_output(output, file_at(file))
     try:
         with reading(file):
             made = make_certificate(file, study)

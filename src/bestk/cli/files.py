@@ -51,9 +51,12 @@ def doctor(
     damage are recovered. Ends with 0 if the file is healthy, and with 1 if it is not.
     """
     from bestk.storage.doctor import Examination
+    from bestk.storage.names import is_reserved
 
     with Examination(file) as found:
-        studies = [_studied(found, each) for each in found.studies]
+        studies = [_studied(found, each) for each in found.studies if not is_reserved(each.name)]
+        others = [each for each in found.studies if is_reserved(each.name)]
+        damaged = [f"{each.name}: {each.loss}" for each in others if each.loss]
         is_healthy = found.state == "healthy" and all(each["folds"] for each in studies)
         if recover is not None:
             if not any(each["whole"] for each in studies):
@@ -63,7 +66,7 @@ def doctor(
             "file": str(file),
             "state": "damaged" if found.state == "healthy" and not is_healthy else found.state,
             "format": found.version,
-            "findings": found.findings,
+            "findings": found.findings + damaged,
             "notes": found.notes,
             "studies": studies,
             "recovered": None if recover is None else str(recover),

@@ -13,8 +13,26 @@ from bestk.output import check_output
 if TYPE_CHECKING:
     from bestk.rewards import Rewards
     from bestk.simulation import Instance
+    from bestk.storage.addresses import Address
 
-File = Annotated[Path, typer.Argument(help="The study's file.", show_default=False)]
+
+def address(text: str) -> Address:
+    """A file's name, or an address whose password is not shown."""
+    from bestk.storage.addresses import read_address
+
+    try:
+        return read_address(text)
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from None  # not the text, which has a password
+
+
+File = Annotated[
+    str,
+    typer.Argument(
+        parser=address, help="The study's file, or its postgresql:// address.",
+        show_default=False,
+    ),
+]  # fmt: skip
 StudyName = Annotated[
     str | None,
     typer.Option("--study", help="Which study.", show_default="the only one in the file"),

@@ -52,8 +52,13 @@ def race(
         int | None, typer.Option(help="Random seed of the policy.", show_default="random")
     ] = None,
     storage: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Keep the race there; run it again to resume."),
+        str | None,
+        typer.Option(
+            parser=inputs.address,
+            metavar="FILE",
+            help="Keep the race there, in a file or at a postgresql:// address; run it again to"
+            " resume.",
+        ),
     ] = None,
     json: inputs.Json = False,
     export: Annotated[
@@ -68,10 +73,11 @@ def race(
     from bestk.commands.process import heed_signals
     from bestk.commands.race import Race
     from bestk.report.terminal import race as race_table
+    from bestk.storage.addresses import file_at
     from bestk.study.reading import reading
 
     if export is not None:
-        check_output(export, storage)
+        check_output(export, None if storage is None else file_at(storage))
     heed_signals()
     with reading(storage or "the race"):
         found = Race(
@@ -98,7 +104,7 @@ def race(
     raise SystemExit(code)
 
 
-def _finish(found: Race, budget: int | None, storage: Path | None, json: bool) -> int:
+def _finish(found: Race, budget: int | None, storage: str | None, json: bool) -> int:
     """Run it, show what was found; the exit code."""
     from bestk.report.terminal import race as race_table
 

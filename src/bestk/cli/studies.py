@@ -24,7 +24,7 @@ from bestk.report.text import moment
 
 if TYPE_CHECKING:
     from bestk.report.terminal.study import Listed
-    from bestk.storage import SQLiteStorage
+    from bestk.storage.addresses import KeptStorage
 
 FORMATS = ("csv", "json")
 
@@ -51,17 +51,18 @@ def status(file: File, study: StudyName = None, json: Json = False) -> None:
 def list_(file: File, json: JsonList = False) -> None:
     """List the studies in a file: arms, samples, state, last activity."""
     from bestk.report.terminal.study import listing
+    from bestk.storage.names import names_of_studies
     from bestk.study.reading import open_storage
 
     storage = open_storage(file)
-    found = [_listed(storage, name) for name in storage.studies()]
+    found = [_listed(storage, name) for name in names_of_studies(storage)]
     if json:
         show_json([{**each._asdict(), "last_activity": iso(each.last_activity)} for each in found])
     else:
         show(listing(found))
 
 
-def _listed(storage: SQLiteStorage, name: str) -> Listed:
+def _listed(storage: KeptStorage, name: str) -> Listed:
     from bestk.report.terminal.study import Listed
     from bestk.study import Study
     from bestk.study.reading import reading
@@ -127,6 +128,7 @@ def export(
     spreadsheets take for a formula ('=1+1), or with an apostrophe, gets an apostrophe in front;
     so does the id of a pull that begins with one of these or with a quotation mark.
     """
+    from bestk.storage.addresses import file_at
     from bestk.study.reading import (
         Observation,
         choose,
@@ -139,7 +141,7 @@ def export(
     if format not in FORMATS:
         raise InputError(f"--format {format} was refused: it is {' or '.join(FORMATS)}")
     if output is not None:
-        check_output(output, file)
+        check_output(output, file_at(file))
     with reading(file), _writing(output) as stream:
         storage = open_storage(file)
         name = choose(storage, study)

@@ -22,8 +22,9 @@ from bestk.decisions import TopK
 from bestk.errors import ArmFailedError, InputError
 from bestk.problem import Problem
 from bestk.rewards import Bounded
-from bestk.storage import MemoryStorage, SQLiteStorage, Storage
+from bestk.storage import MemoryStorage, Storage
 from bestk.storage import events as ev
+from bestk.storage.addresses import open_storage
 from bestk.study.result import Result
 from bestk.study.runner import Runner
 from bestk.study.study import Study
@@ -115,7 +116,7 @@ class Race:
             "k": k, "delta": delta, "epsilon": epsilon, "seed": seed,
             "maximize": False, "policy": "e-lucb",
         }  # fmt: skip
-        self._log: Storage = MemoryStorage() if storage is None else SQLiteStorage(storage)
+        self._log: Storage = MemoryStorage() if storage is None else open_storage(storage)
         self._study: Study | None = None
         if next(iter(self._log.read(NAME)), None) is not None:
             self._study = self._open(None, max_time)  # refuses what does not agree with it

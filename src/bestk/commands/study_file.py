@@ -18,7 +18,7 @@ from bestk.decisions import TopK
 from bestk.errors import InputError, UnknownName
 from bestk.problem import Problem
 from bestk.rewards import make_rewards
-from bestk.storage import SQLiteStorage
+from bestk.storage.addresses import Address, file_at, open_storage, read_address
 from bestk.study.items import TARGETS
 from bestk.study.retries import per_second
 from bestk.study.runner import BACKOFF, RETRIES
@@ -110,7 +110,7 @@ class StudyFile:
     pulls: int | None  # the most, over all runs of the study
     seconds: float | None  # the most, of one run
     cost: float | None  # the most, over all runs
-    storage: Path
+    storage: Address
     durability: str
     items: tuple[Any, ...] | None = None  # of an evaluation
     target: str = "items"
@@ -124,7 +124,7 @@ class StudyFile:
             epsilon=problem.epsilon, rewards=problem.rewards, maximize=problem.maximize,
             policy=problem.policy, variant=problem.variant, params=problem.params or None,
             seed=self.seed, lost=self.lost, items=self.items, target=self.target,
-            costs=problem.costs, storage=SQLiteStorage(self.storage, self.durability),
+            costs=problem.costs, storage=open_storage(self.storage, durability=self.durability),
         )  # fmt: skip
         if study.problem.variant != problem.variant:
             raise InputError(
@@ -202,7 +202,7 @@ def _read(path: Path, data: dict[str, Any]) -> StudyFile:
         pulls=budget.get("pulls"),
         seconds=budget.get("seconds"),
         cost=budget.get("cost"),
-        storage=folder / storage.get("file", f"{path.stem}.db"),
+        storage=_place(folder, storage.get("file", f"{path.stem}.db")),
         durability=storage.get("durability", "process"),
         items=on,
         target=target,
@@ -234,8 +234,16 @@ def _check_evaluation(
             raise InputError(f"item {number}: {error}") from error
 
 
+def _place(folder: Path, given: str) -> Address:
+    """Where the study is kept: a file is meant from the folder of the study.toml."""
+    address = read_address(given)
+    return address if file_at(address) is None else folder / address
+
+
 def _section(data: dict[str, Any], name: str) -> dict[str, Any]:
     section = data.get(name, {})
+    if name == "storage" and isinstance(section, str):
+        section = {"file": section}  # storage = "..." is short for it
     if not isinstance(section, dict):
         raise InputError(f"{name} was refused: it must be a section, [{name}]")
     for key, value in section.items():

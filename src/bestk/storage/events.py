@@ -19,6 +19,7 @@ ARM_WITHDRAWN = 8  # arm
 STOPPED = 9  # arm: how often arms had come or gone; data: the answer, JSON
 REISSUED = 10  # key: the pull, handed out again; data: whose it was and is, two tokens
 RETRIED = 11  # key: the pull, which failed and is made again, in its place; data: why
+RESERVED = 100  # from here on: kinds of logs that are no studies (`names.py`); data: JSON
 
 ALONE = "+"  # what ASKED says of a round of one arm
 

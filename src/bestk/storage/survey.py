@@ -10,6 +10,7 @@ from typing import Any
 
 from bestk.storage import checksums, schema
 from bestk.storage import events as ev
+from bestk.storage.names import is_reserved
 from bestk.storage.old import KINDS, Row
 
 REACH = 10_000_000  # events that damage may hide at once
@@ -74,6 +75,7 @@ class _Log:
     def __init__(self, name: object, number: int, has_checksums: bool) -> None:
         self._is_named = isinstance(name, str)
         self.name = name if isinstance(name, str) else LOST_NAME.format(number)
+        self._is_reserved = is_reserved(self.name)
         self.checksum = "checksum" if has_checksums else "seq"  # the column read for it
         self.whole = 0
         self.note: str | None = None
@@ -87,9 +89,9 @@ class _Log:
             return "it is missing"
         if tuple(map(type, row[:STORED])) != TYPES or not isfinite(reward):
             return "it is not what was written"
-        if kind not in KINDS:
+        if kind not in KINDS and not (self._is_reserved and kind >= ev.RESERVED):
             return f"there is no kind {kind}"
-        if self.whole == 0 and kind != ev.CREATED:
+        if self.whole == 0 and kind != ev.CREATED and not self._is_reserved:
             return "the log does not begin with the study's specification"
         if self.checksum != "seq" and not self._follows(row):
             return "it is not what was written: its checksum is another"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -23,6 +22,7 @@ from bestk.errors import NothingToCertifyError
 from bestk.kernels import matroid, step, types
 from bestk.kernels.types import BoolArray, FloatArray
 from bestk.storage import events as ev
+from bestk.storage.addresses import Address
 from bestk.storage.events import Event
 from bestk.study.fold import Fold
 from bestk.study.intervals import in_units, intervals
@@ -35,7 +35,7 @@ FORMAT, OF_ITEMS_FORMAT = 2, 3
 BATCH = 50_000  # events folded at a time
 
 
-def make_certificate(path: str | os.PathLike[str], name: str | None = None) -> dict[str, Any]:
+def make_certificate(path: Address, name: str | None = None) -> dict[str, Any]:
     """The certificate of a study in a file, confirmed by `verification`."""
     study = open_study(path, name)
     guarantee = study.problem.configure(0, study.specification.max_arms).guarantee

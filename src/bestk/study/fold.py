@@ -75,6 +75,7 @@ class Fold:
         self.tally = Tally(specification.problem.rewards, len(self.all_labels))
         self.failed = [0] * len(self.all_labels)  # attempts
         self.retried: Counter[int] = Counter()  # of these, such that their pull was made again
+        self.tried: dict[str, str] = {}  # of open pulls that were, what was said last
         self.extras = Extras()  # what answers carry beside their rewards
         self.lost: Counter[tuple[int, int]] = Counter()  # pulls given up, by kind of event and arm
         self.holes = [0] * len(self.all_labels)  # pulls without a value among those that count
@@ -130,8 +131,7 @@ class Fold:
     @property
     def blocking(self) -> list[str]:
         """The open pulls that held observations wait for, in the order asked."""
-        holds_up = self.order.holds_up
-        return [key for key, pull in self.open.items() if holds_up(pull.arm, pull.place)]
+        return self.order.blocking(self.open)
 
     # --- folding ----------------------------------------------------------------------------------
 
@@ -195,7 +195,7 @@ class Fold:
         if arm not in self.rows:  # withdrawn by another process at that moment
             self._require_arm(arm)
             self.gone.add(key)
-        elif not self._is_known(key):  # a name counts once
+        elif not self.knows(key):  # a name counts once
             self.open[key] = opened((arm, self.handed, at, self.order.issue(arm)))
             self.planner.opened(arm)
             if self.orders is not None:
@@ -282,6 +282,7 @@ class Fold:
             if key in self.open:
                 self.failed[self.open[key].arm] += 1
                 self.retried[self.open[key].arm] += 1
+                self.tried[key] = data
         elif kind == ev.REISSUED:
             self._require_asked(key)
             if key in self.open:
@@ -334,11 +335,12 @@ class Fold:
     def _refused(self, why: str) -> StorageError:
         return StorageError(f"event {self.seen} was refused: {why}")
 
-    def _is_known(self, key: str) -> bool:
+    def knows(self, key: str) -> bool:
+        """Whether a pull of that name was ever asked for."""
         return key in self.open or key in self.answers or key in self.gone
 
     def _require_asked(self, key: str) -> None:
-        if not self._is_known(key):
+        if not self.knows(key):
             raise self._refused(f"it answers the pull {key!r}, which nobody asked for")
 
     def _require_arm(self, arm: int) -> None:

@@ -11,6 +11,7 @@ from bestk.arguments import require_function
 from bestk.decisions import DecisionClass
 from bestk.rewards import Rewards
 from bestk.storage import Storage
+from bestk.storage.addresses import read_address
 from bestk.study.calls import Measure
 from bestk.study.hosting import hosted
 from bestk.study.live import own, shown
@@ -68,10 +69,10 @@ def identify(
 
     `costs` are what pulls cost, by arm or in their order: cheap arms are pulled more. The run ends
     without a certificate after `budget` pulls, `seconds`, or when the numbers `extra["cost"]` add
-    up to `cost` (where pulls return none, `costs` do). With `storage` (a file name) the same call
-    resumes a run that was cut short; where several processes share it, give a `lease`, longer than
-    a pull takes. `progress` is called after every answer; True and False switch the display on and
-    off, which is shown on terminals and in notebooks by default.
+    up to `cost` (where pulls return none, `costs` do). With `storage` (a file name or an
+    address) the same call resumes a run that was cut short; where several processes share it, give
+    a `lease`, longer than a pull takes. `progress` is called after every answer; True and False
+    switch the display on and off, which is shown on terminals and in notebooks by default.
 
     Answers count in the order asked, so how long a pull takes may depend on its reward. Whether it
     fails may not, unless `lost="worst"` (docs/studies.md, "The order of answers").
@@ -99,7 +100,9 @@ def how_to_resume(storage: Storage | str | os.PathLike[str] | None, what: str = 
             f"the {what} was in memory alone: with storage='{what}.db' the same call would go on"
             " where it was cut short"
         )
-    where = f"={os.fspath(storage)!r}" if isinstance(storage, str | os.PathLike) else ""
+    where = ""
+    if isinstance(storage, str | os.PathLike):
+        where = f"={os.fspath(read_address(storage))!r}"
     return (
         f"all answers so far are kept, and the {what} can be resumed by the same call, with the"
         f" same storage{where}"

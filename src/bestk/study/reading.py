@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from bestk.arguments import shown
 from bestk.errors import BestkError, InputError, StorageError, UnknownName
-from bestk.storage import SQLiteStorage
+from bestk.storage import addresses
 from bestk.storage import events as ev
+from bestk.storage.addresses import (
+    Address,
+    KeptStorage,
+    file_at,
+    read_address,
+)
 from bestk.storage.events import Event
+from bestk.storage.names import names_of_studies
 from bestk.study import extras
 from bestk.study.fold import Fold
 from bestk.study.specification import Specification
@@ -23,8 +28,9 @@ UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, Type
 
 
 @contextmanager
-def reading(path: str | os.PathLike[str]) -> Iterator[None]:
+def reading(path: Address) -> Iterator[None]:
     """Say of a file what is wrong with it, whatever a log that nobody has written leads to."""
+    path = read_address(path)
     try:
         yield
     except BestkError:
@@ -39,18 +45,20 @@ def reading(path: str | os.PathLike[str]) -> Iterator[None]:
 CLOSING = (ev.FORGOTTEN, ev.EXPIRED, ev.FAILED)  # a pull takes no answer after these
 
 
-def open_study(path: str | os.PathLike[str], name: str | None = None) -> Study:
+def open_study(path: Address, name: str | None = None) -> Study:
     """The study of that name in a file; the name may be left out where the file holds only one."""
     storage = open_storage(path)
     return Study(choose(storage, name), storage=storage)
 
 
-def open_storage(path: str | os.PathLike[str]) -> SQLiteStorage:
-    """A file with at least one study, to be read."""
-    if not Path(path).exists():
+def open_storage(path: Address) -> KeptStorage:
+    """A file or a database with at least one study, to be read."""
+    path = read_address(path)
+    file = file_at(path)
+    if file is not None and not file.exists():
         raise InputError(f"{path} was refused: there is no such file")
-    storage = SQLiteStorage(path, read_only=True)
-    names = storage.studies()
+    storage = addresses.open_storage(path, read_only=True)
+    names = names_of_studies(storage)
     if not names:
         raise InputError(f"{path} was refused: there is no study in it yet")
     for name in names:
@@ -62,9 +70,9 @@ def open_storage(path: str | os.PathLike[str]) -> SQLiteStorage:
     return storage
 
 
-def choose(storage: SQLiteStorage, name: str | None) -> str:
+def choose(storage: KeptStorage, name: str | None) -> str:
     """The name of a study that is there: the one given, or the only one."""
-    names = storage.studies()
+    names = names_of_studies(storage)
     if name is None:
         if len(names) > 1:
             raise InputError(f"which study of {storage.path}? Name one of {', '.join(names)}")
@@ -74,7 +82,7 @@ def choose(storage: SQLiteStorage, name: str | None) -> str:
     return name
 
 
-def has_items(storage: SQLiteStorage, name: str) -> bool:
+def has_items(storage: KeptStorage, name: str) -> bool:
     """Whether a study is an evaluation."""
     return _begun(name, storage.read(name)).items is not None
 
@@ -100,7 +108,7 @@ class Observation(NamedTuple):
     item: int | None = None  # of an evaluation: the item's position, from 0
 
 
-def observations(storage: SQLiteStorage, name: str) -> Iterator[Observation]:
+def observations(storage: KeptStorage, name: str) -> Iterator[Observation]:
     """Every reward that was taken, in log order; those held behind an open pull do not count yet.
 
     The first answer to an open pull is taken, and the first observation of an id. That is what the

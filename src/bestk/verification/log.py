@@ -19,6 +19,7 @@ from bestk.errors import InputError, StorageError
 APPLICATION = 0x62657374  # "best", in the header of a file of bestk
 VERSION = 2  # of the tables that are understood here
 CHUNK = 20_000  # rows fetched at a time
+RESERVED = "bestk:"  # how names of logs begin that are no studies
 
 Row = tuple[int, str, int, float, str, float]  # kind, key, arm, reward, data, at
 COLUMNS = {
@@ -121,8 +122,8 @@ class LogFile:
 
     @property
     def studies(self) -> list[str]:
-        """The names of the studies in the file."""
-        return list(self._tables)
+        """The names of the studies in the file; those with reserved names are other logs."""
+        return [name for name in self._tables if not name.startswith(RESERVED)]
 
     def count(self, study: str) -> int:
         """How many events a study has."""

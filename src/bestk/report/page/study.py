@@ -7,6 +7,7 @@ escaped.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from html import escape
 from itertools import pairwise
@@ -18,32 +19,41 @@ from bestk.report import words
 from bestk.report.page.sections import View, effort, escaped, finalists, intervals, shrinking
 from bestk.report.page.style import STYLE, document
 from bestk.report.text import moment
-from bestk.storage import SQLiteStorage
+from bestk.storage.addresses import Address, file_at
 from bestk.study.notebook import ALL, order
-from bestk.study.reading import open_study
+from bestk.study.reading import choose, open_storage
+from bestk.study.study import Study
 from bestk.study.trajectory import Trajectory, replay
 
 ROWS = 2000  # of the table of all arms
+NO_NAME = re.compile(r"[^\w.-]+")  # what is left out of a file's name
 
 
 def write(
-    path: str | os.PathLike[str],
+    path: Address,
     target: str | os.PathLike[str] | None = None,
     name: str | None = None,
 ) -> Path:
-    """Write the page of a study in a file, by default next to the file; returns where it is."""
-    path = Path(path)
-    target = path.parent / f"{path.stem}.html" if target is None else Path(target)
-    check_output(target, path)
-    study = open_study(path, name)
+    """Write the page of a study, by default next to its file; returns where it is.
+
+    The page of a study in a database is called after the study, in the current folder.
+    """
+    file = file_at(path)
+    if target is None and file is not None:
+        target = file.parent / f"{file.stem}.html"
+    if target is not None:
+        check_output(Path(target), file)  # before the work
+    storage = open_storage(path)
+    study = Study(choose(storage, name), storage=storage)
+    target = Path(f"{NO_NAME.sub('_', study.name)}.html" if target is None else target)
     result = study.result
     arms = order(result)
-    log = SQLiteStorage(path, read_only=True).read(study.name)
     close = finalists(study, result, arms)
-    trajectory = replay(study.specification, log, close, frozenset(result.top))
+    trajectory = replay(study.specification, storage.read(study.name), close, frozenset(result.top))
     view = View(study, result, arms, trajectory)
     drawn = intervals(view) + effort(view) + shrinking(view)
-    facts = _losses(view) + _settings(view) + _log(view, path.name) + _table(view)
+    where = str(storage.path) if file is None else file.name
+    facts = _losses(view) + _settings(view) + _log(view, where) + _table(view)
     body = f"<main>{_answer(view)}{drawn}{facts}</main>"
     write_text(target, document(f"{study.name}: {view.headline}", body, STYLE))
     return target
