@@ -91,7 +91,9 @@ def main():
     parser.add_argument("folder", type=Path, nargs="?", default=Path("build/demo"))
     parser.add_argument("--port", type=int, default=8765, help="0: any that is free")
     parser.add_argument("--raters", type=int, default=20)
-    parser.add_argument("--pace", type=float, default=0.25, help="seconds a rater takes, on average")
+    parser.add_argument(
+        "--pace", type=float, default=0.25, help="seconds a rater takes, on average"
+    )
     parser.add_argument("--fresh", action="store_true", help="begin the study anew")
     given = parser.parse_args()
 
