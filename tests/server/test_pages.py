@@ -14,6 +14,7 @@ from bestk.storage import SQLiteStorage
 SCRIPT = "<script>alert(1)</script>"
 LEVELS = [{"value": 0.0, "label": "bad"}, {"value": 1.0, "label": "good"}]
 PAGE = {"title": "The contest", "question": "How good?", "levels": LEVELS}
+SETTLED = "#rating:not([aria-busy=true]):visible, #thanks:visible"
 OPEN_ROLES = ("admin", "rate", "view")
 
 
@@ -31,7 +32,7 @@ def tokens(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def server(browser, tokens):
+def server(tokens):
     file, texts = tokens
     served = Served(file, texts["admin"])
     yield served
@@ -92,9 +93,7 @@ def test_a_rater_finishes_a_study_with_number_keys(server, visit):
     name = study(server, "finished", ["good", "bad"], epsilon=0.9)
     page = visit(f"/studies/{name}/rate", "rate")
     for _ in range(400):
-        page.locator(
-            "#rating[aria-busy=false], #thanks:not([hidden]), #item.fresh"
-        ).first.wait_for()
+        page.locator(SETTLED).first.wait_for()
         if page.locator("#thanks").is_visible():
             break
         shown = page.locator("#item").inner_text()

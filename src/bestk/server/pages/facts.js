@@ -75,7 +75,7 @@ export function showFigures(place, list) {
   });
 }
 
-const SHOWN = 12; // workers; more are counted
+const SHOWN = 5; // workers; more are counted
 
 /** Who is pulling: those at work first. */
 export function showWorkers(place, workers) {
