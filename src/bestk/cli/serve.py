@@ -53,9 +53,9 @@ def _announce(text: str) -> None:
 
 def _tokens(storage: str) -> Tokens:
     from bestk.server.tokens import Tokens
-    from bestk.storage import SQLiteStorage
+    from bestk.storage.addresses import open_storage
 
-    return Tokens(SQLiteStorage(storage))
+    return Tokens(open_storage(storage))
 
 
 @token.command("create")

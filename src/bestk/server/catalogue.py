@@ -10,12 +10,11 @@ from bestk.server.desk import Desk
 from bestk.server.limits import Limits
 from bestk.server.records import ITEMS, PAGES, SETTINGS, Record
 from bestk.storage import Storage
+from bestk.storage.names import names_of_studies
 from bestk.study import Study
 from bestk.study.journal import Journal
 from bestk.study.shared import SharedStudy
 from bestk.study.specification import Specification
-
-RESERVED = "bestk:"
 
 
 class NoSuchStudy(BestkError):
@@ -37,7 +36,7 @@ class Catalogue:
 
     def names(self) -> list[str]:
         """Of all studies, oldest first."""
-        return [name for name in self._listing.studies() if not name.startswith(RESERVED)]
+        return names_of_studies(self._listing)
 
     async def desk(self, name: str) -> Desk:
         """That of a study, which is opened if need be."""

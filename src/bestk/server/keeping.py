@@ -15,6 +15,7 @@ from bestk.server.guard import Refusal
 from bestk.server.hall import Hall, hall_of, works
 from bestk.server.messages import NewStudy, Page
 from bestk.server.working import reply
+from bestk.storage.names import is_reserved
 from bestk.study.shared import Worker
 from bestk.study.specification import Specification
 
@@ -55,7 +56,7 @@ async def create(given: NewStudy, request: Request) -> Response:
     hall = hall_of(request)
     hall.caller(request, "admin", given.name)
     catalogue, name = hall.catalogue, given.name
-    if name.startswith("bestk:"):
+    if is_reserved(name):
         raise Refusal(422, "InputError", "names that begin with bestk: are the server's own")
     is_new = name not in catalogue.names()
     try:

@@ -6,7 +6,6 @@ import ipaddress
 import socket
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any
 
 import uvicorn
 
@@ -14,7 +13,7 @@ from bestk.errors import InputError
 from bestk.server.app import guarded
 from bestk.server.hall import Hall
 from bestk.server.limits import Limits
-from bestk.storage import SQLiteStorage
+from bestk.storage.addresses import open_storage, read_address
 
 BACKLOG = 2048  # connections that may wait to be accepted
 LAST = 5  # seconds in which requests under way may end
@@ -55,7 +54,7 @@ def serve(
     say: Callable[[str], None],
 ) -> None:
     """Serve the studies of a storage until a signal says to stop."""
-    storage: Any = SQLiteStorage(address)
+    storage = open_storage(address)
     hall = Hall(address, storage, limits or Limits(), is_loopback(host))
     hall.tokens.read()
     if not hall.tokens.are_wanted and not hall.local:
@@ -76,7 +75,7 @@ def serve(
     )  # fmt: skip
     at = listening.getsockname()
     name = f"[{at[0]}]" if ":" in at[0] else at[0]
-    say(f"serving {address} at {'https' if cert else 'http'}://{name}:{at[1]}")
+    say(f"serving {read_address(address)} at {'https' if cert else 'http'}://{name}:{at[1]}")
     Server(config, hall).run(sockets=[listening])
 
 

@@ -75,7 +75,7 @@ class Fold:
         self.tally = Tally(specification.problem.rewards, len(self.all_labels))
         self.failed = [0] * len(self.all_labels)  # attempts
         self.retried: Counter[int] = Counter()  # of these, such that their pull was made again
-        self.tried: dict[str, str] = {}  # of open pulls that were, what was said last
+        self.tried: dict[str, str] = {}  # of these pulls, what was said last
         self.extras = Extras()  # what answers carry beside their rewards
         self.lost: Counter[tuple[int, int]] = Counter()  # pulls given up, by kind of event and arm
         self.holes = [0] * len(self.all_labels)  # pulls without a value among those that count
@@ -303,10 +303,10 @@ class Fold:
         pull = self.open.get(key)
         if pull is None:
             return
-        if kind != ev.FAILED:
-            self.lost[kind, pull.arm] += 1
-        else:
+        if kind == ev.FAILED:
             self.failed[pull.arm] += 1
+        else:
+            self.lost[kind, pull.arm] += 1
         if kind != ev.FAILED or self.order.in_order:  # else it may be tried again
             self._drop(key)
 
@@ -356,8 +356,7 @@ class Fold:
             self.numbers[label] = arm
             self.all_labels.append(label)
             self.tally.extend()
-            self.failed.append(0)
-            self.holes.append(0)
+            self.failed, self.holes = [*self.failed, 0], [*self.holes, 0]
         self._change([*self.arms, arm])
 
     def _withdraw(self, arm: int) -> None:

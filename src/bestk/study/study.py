@@ -120,8 +120,7 @@ class Study(Figures):
         """
         return self._ask(count(n, "n", 1), self._handover.names)
 
-    def _ask(self, n: int, names: Names | Requested) -> list[Pull]:
-        """The same, for a holder whose names these are."""
+    def _ask(self, n: int, names: Names | Requested) -> list[Pull]:  # held by that name
         pulls: list[Pull] = []
         with self._lock:
             self._journal.sync()
