@@ -126,8 +126,7 @@ function listen() {
 async function begin() {
   document.title = `${name} - bestk`;
   write(at("name"), name);
-  for (const [id, rest] of [["report", "/report"], ["certificate", "/certificate"],
-    ["csv", "/export?format=csv"], ["jsonl", "/export?format=jsonl"]]) at(id).href = `${api}${rest}`;
+  for (const id of ["report", "certificate"]) at(id).href = `${api}/${id}`;
   at("search").addEventListener("input", (event) => standings.only({ text: event.target.value }));
   signOutWith(at("sign-out"));
   at("sign-out").hidden = false;
