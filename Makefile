@@ -5,7 +5,7 @@ CORE := $(VENV)/.core# the package alone, which is all that the demo needs
 READY := $(VENV)/.ready# and what development needs
 COMPILE = $(BIN)/python tests/helpers/warm_up.py # what many tests use: a minute, and a second once done
 
-.PHONY: setup demo figures test check docs bench tables clean
+.PHONY: setup demo serve-demo figures test check docs bench tables clean
 
 setup: $(READY)
 
@@ -25,6 +25,10 @@ demo: $(CORE)
 	$(BIN)/bestk verify build/demo/captions.cert.json build/demo/captions.db
 	@echo
 	@echo "The five funniest captions, and how they were found: open build/demo/captions.html"
+
+serve-demo: $(CORE)
+	$(BIN)/pip install --quiet --editable '.[serve]'
+	$(BIN)/python examples/serve_captions.py build/demo
 
 figures: $(READY)
 	$(BIN)/bestk reproduce --quick --out build/figures

@@ -23,6 +23,7 @@ from bestk.cli.policies import compile_, policies
 from bestk.cli.race import race
 from bestk.cli.reproduce import reproduce
 from bestk.cli.run import init, run
+from bestk.cli.serve import serve, token
 from bestk.cli.simulate import simulate
 from bestk.cli.studies import export, list_, report, status
 from bestk.errors import BestkError
@@ -90,13 +91,14 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS: list[Callable[..., None]] = [run, init, race, simulate, reproduce, policies]
-COMMANDS += [certify, verify, status, report, export, doctor, backup]
+COMMANDS += [certify, verify, status, report, export, doctor, backup, serve]
 for _command in COMMANDS:
     app.command()(_command)
 app.command(cls=PlanCommand)(plan)
 app.command("list")(list_)
 app.command("eval")(eval_)
 app.command("compile")(compile_)
+app.add_typer(token, name="token")
 
 
 def _version(wanted: bool) -> None:

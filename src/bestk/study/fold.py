@@ -74,6 +74,7 @@ class Fold:
         self.tally = Tally(specification.problem.rewards, len(self.all_labels))
         self.failed = [0] * len(self.all_labels)  # attempts
         self.retried: Counter[int] = Counter()  # of these, such that their pull was made again
+        self.tried: dict[str, str] = {}  # of these pulls, what was said last
         self.extras = Extras()  # what answers carry beside their rewards
         self.lost: Counter[tuple[int, int]] = Counter()  # pulls given up, by kind of event and arm
         self.holes = [0] * len(self.all_labels)  # pulls without a value among those that count
@@ -129,8 +130,7 @@ class Fold:
     @property
     def blocking(self) -> list[str]:
         """The open pulls that held observations wait for, in the order asked."""
-        holds_up = self.order.holds_up
-        return [key for key, pull in self.open.items() if holds_up(pull.arm, pull.place)]
+        return self.order.blocking(self.open)
 
     # --- folding ----------------------------------------------------------------------------------
 
@@ -194,7 +194,7 @@ class Fold:
         if arm not in self.rows:  # withdrawn by another process at that moment
             self._require_arm(arm)
             self.gone.add(key)
-        elif not self._is_known(key):  # a name counts once
+        elif not self.knows(key):  # a name counts once
             self.open[key] = opened((arm, self.handed, at, self.order.issue(arm)))
             self.planner.opened(arm)
             if self.orders is not None:
@@ -281,6 +281,7 @@ class Fold:
             if key in self.open:
                 self.failed[self.open[key].arm] += 1
                 self.retried[self.open[key].arm] += 1
+                self.tried[key] = data
         elif kind == ev.REISSUED:
             self._require_asked(key)
             if key in self.open:
@@ -301,10 +302,10 @@ class Fold:
         pull = self.open.get(key)
         if pull is None:
             return
-        if kind != ev.FAILED:
-            self.lost[kind, pull.arm] += 1
-        else:
+        if kind == ev.FAILED:
             self.failed[pull.arm] += 1
+        else:
+            self.lost[kind, pull.arm] += 1
         if kind != ev.FAILED or self.order.in_order:  # else it may be tried again
             self._drop(key)
 
@@ -333,11 +334,12 @@ class Fold:
     def _refused(self, why: str) -> StorageError:
         return StorageError(f"event {self.seen} was refused: {why}")
 
-    def _is_known(self, key: str) -> bool:
+    def knows(self, key: str) -> bool:
+        """Whether a pull of that name was ever asked for."""
         return key in self.open or key in self.answers or key in self.gone
 
     def _require_asked(self, key: str) -> None:
-        if not self._is_known(key):
+        if not self.knows(key):
             raise self._refused(f"it answers the pull {key!r}, which nobody asked for")
 
     def _require_arm(self, arm: int) -> None:
@@ -353,8 +355,7 @@ class Fold:
             self.numbers[label] = arm
             self.all_labels.append(label)
             self.tally.extend()
-            self.failed.append(0)
-            self.holes.append(0)
+            self.failed, self.holes = [*self.failed, 0], [*self.holes, 0]
         self._change([*self.arms, arm])
 
     def _withdraw(self, arm: int) -> None:

@@ -8,12 +8,12 @@ its own steady clock: the times in the log are of other clocks, which may be a d
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from bestk.storage import events as ev
 from bestk.study.fold import Fold
 from bestk.study.journal import Journal
-from bestk.study.pulls import NOBODY, Names, is_gone
+from bestk.study.pulls import NOBODY, WORKER, Names, Requested, is_gone
 
 
 class Handover:
@@ -21,6 +21,8 @@ class Handover:
 
     def __init__(self, journal: Journal, fold: Fold) -> None:
         self.names = Names()
+        self.is_gone: Callable[[str], bool] = is_gone  # of a holder's token
+        self.pause, self._next_look = 0.0, 0.0  # seconds between two looks at leases
         self._journal, self._fold, self._lease = journal, fold, fold.specification.lease
         self._since: dict[str, float] = {}  # when a pull was first seen, where there is a lease
         self._waiting: list[str] | None = None  # to be taken over; None: not looked for yet
@@ -33,25 +35,26 @@ class Handover:
 
     def lapsed(self) -> list[str]:
         """The open pulls whose lease has run out."""
-        if self._lease is None:
-            return []
         now = time.monotonic()
+        if self._lease is None or now < self._next_look:
+            return []
+        self._next_look = now + self.pause
         self._since = {key: self._since.get(key, now) for key in self._fold.open}
         return [key for key, since in self._since.items() if now - since > self._lease]
 
     def look(self) -> bool:
         """Look for pulls to take over; whether there are any."""
         holders = self._fold.holders
-        gone = (key for key in self._fold.open if is_gone(holders[key]))
+        gone = (key for key in self._fold.open if self.is_gone(holders[key]))
         self._waiting = list(gone) if self._lease is None else []
         return bool(self._waiting)
 
-    def take(self) -> str | None:
-        """The next one, which is this object's from now on."""
+    def take(self, names: Names | Requested) -> str | None:
+        """The next one, which is held by that name from now on."""
         if self._waiting is None:
             self.look()
         while self._waiting:
-            key, fold, mine = self._waiting.pop(0), self._fold, self.names.token
+            key, fold, mine = self._waiting.pop(0), self._fold, names.token
             if key in fold.open:
                 self._journal.log(ev.REISSUED, key, data=f"{fold.holders[key]} {mine}")
             if key in fold.open and fold.holders[key] == mine:
@@ -63,10 +66,16 @@ class Handover:
         keys, fold, mine = list(keys), self._fold, self.names.token
         self._waiting = [*(self._waiting or ()), *keys]
         for key in keys if self._lease is None else ():
-            if fold.stopped is None and key in fold.open and fold.holders[key] == mine:
-                self._journal.log(ev.REISSUED, key, data=f"{mine} {NOBODY}")
+            if fold.stopped is None and key in fold.open:
+                holder = fold.holders[key]
+                if holder == mine or holder.startswith(WORKER):
+                    self._journal.log(ev.REISSUED, key, data=f"{holder} {NOBODY}")
+
+    def is_free(self, key: str) -> bool:
+        """Whether a pull is handed out to the next who asks."""
+        return key in (self._waiting or ())
 
     def is_held_elsewhere(self, key: str) -> bool:
         """Whether another holder that lives makes a pull."""
         holder = self._fold.holders[key]
-        return holder != self.names.token and not is_gone(holder)
+        return holder != self.names.token and not self.is_gone(holder)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import islice
 
 from bestk.arguments import require
@@ -47,6 +47,8 @@ class Journal:
         require(storage, ("append", "read"), "storage", "an address, a Storage, or None")
         self.storage: Storage = storage
         self._counting = storage if isinstance(storage, CountingStorage) else None
+        self._gathered: list[Event] | None = None  # what is written together, at the end
+        self.is_ahead = False  # what is known was never written: the study must be opened again
 
     def begun(self) -> Specification | None:
         """What the study was begun with; None if it is yet to be begun."""
@@ -76,7 +78,7 @@ class Journal:
 
     def sync(self) -> None:
         """Fold what others have appended."""
-        if not self.is_private:
+        if not self.is_private and self._gathered is None:
             self._fold.apply(self.storage.read(self.name, self._fold.seen))
 
     def log(self, kind: int, key: str = "", arm: int = -1, data: str = "") -> None:
@@ -85,6 +87,10 @@ class Journal:
 
     def append(self, event: Event) -> None:
         """Write first, then believe: after a crash the log knows at least as much as anyone."""
+        if self._gathered is not None:
+            self._gathered.append(event)
+            self._fold.apply((event,))
+            return
         self.storage.append(self.name, (event,))
         self.believe((event,))
 
@@ -106,3 +112,28 @@ class Journal:
         if self.is_private or not isinstance(self.storage, ExclusiveStorage):
             return nullcontext()
         return self.storage.alone()
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What is appended meanwhile is written at the end, all or none, in one transaction.
+
+        Nobody may be told of it before: where it cannot be written, this object knows more than the
+        log (`is_ahead`) and must not be used any more. A storage that cannot keep others out gets
+        every event by itself, as always.
+        """
+        if not isinstance(self.storage, ExclusiveStorage):
+            yield
+            return
+        try:
+            with self.storage.alone():
+                self.sync()
+                gathered: list[Event] = []
+                self._gathered = gathered
+                try:
+                    yield
+                finally:
+                    self._gathered = None
+                self.write(gathered)
+        except BaseException:
+            self.is_ahead = True
+            raise

@@ -8,6 +8,7 @@ queue for all arms, or, where arms come and go, one for each.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -78,7 +79,10 @@ class Order:
         self._next[queue] = place
         return counts
 
-    def holds_up(self, arm: int, place: int) -> bool:
-        """Whether something held waits for that open place."""
-        queue = arm if self.by_arm else ALL
-        return any(other == queue and place < later for other, later in self.held)
+    def blocking(self, open_: Mapping[str, Open]) -> list[str]:
+        """Of open pulls those that something held waits for."""
+        latest: dict[int, int] = {}  # places that are held, by queue
+        for queue, place in self.held:
+            latest[queue] = max(place, latest.get(queue, -1))
+        queues = ((key, pull.arm if self.by_arm else ALL, pull) for key, pull in open_.items())
+        return [key for key, queue, pull in queues if pull.place < latest.get(queue, -1)]

@@ -24,6 +24,7 @@ from bestk.arguments import string
 
 DEAD = ("Z", "X", "x")  # states of a process that has ended, though its parent has not noticed
 NOBODY = "nobody"  # holds a pull that was given back
+WORKER = "~"  # begins the token of a worker whose pulls a server asks for; it says when one is gone
 _alive: weakref.WeakValueDictionary[str, Names] = weakref.WeakValueDictionary()  # by token
 
 
@@ -67,6 +68,22 @@ class Names:
         return f"{token}-{self._given}"
 
 
+class Requested:
+    """Names for the pulls of one request to a server: the request again has the same names."""
+
+    def __init__(self, token: str) -> None:
+        self.token, self._given = token, 0
+
+    def new(self) -> str:
+        """The next name."""
+        self._given += 1
+        return self.name(self._given)
+
+    def name(self, number: int) -> str:
+        """The number-th name, from 1."""
+        return f"{self.token}-{number}"
+
+
 class Holders(dict[str, str]):
     """Who makes a pull: the one to whom it was handed over, else the one who asked for it."""
 
@@ -81,6 +98,8 @@ class Holders(dict[str, str]):
 
 def is_gone(token: str) -> bool:
     """Whether that holder has died: its process, or in this process its study object."""
+    if token.startswith(WORKER):
+        return False
     try:
         _, machine, pid, started = token.split(".")
         number, since = int(pid, 16), int(started, 16)

@@ -28,7 +28,7 @@ from bestk.study.figures import Figures
 from bestk.study.handover import Handover
 from bestk.study.items import ItemSet, read_items
 from bestk.study.journal import Journal
-from bestk.study.pulls import Pull, key_of
+from bestk.study.pulls import Names, Pull, Requested, key_of
 from bestk.study.result import Result, Stopped, printed
 from bestk.study.specification import Costs, given, specify
 from bestk.study.summary import summarise
@@ -118,7 +118,9 @@ class Study(Figures):
         Also empty, or fewer, while what is told would be enough but earlier pulls are open: tell
         those (`waiting_for`), or give them up.
         """
-        n = count(n, "n", 1)
+        return self._ask(count(n, "n", 1), self._handover.names)
+
+    def _ask(self, n: int, names: Names | Requested) -> list[Pull]:  # held by that name
         pulls: list[Pull] = []
         with self._lock:
             self._journal.sync()
@@ -128,7 +130,7 @@ class Study(Figures):
             while len(pulls) < n:
                 if fold.stopped is not None:
                     break
-                if (taken := self._handover.take()) is not None:
+                if (taken := self._handover.take(names)) is not None:
                     pulls.append(self._pull(taken))
                     continue
                 if fold.spec.family == LIL_UCB and fold.open:
@@ -152,7 +154,7 @@ class Study(Figures):
                     if fold.spec.n_items or not left:
                         break  # the last scores of these items are on their way, or there are none
                     arm, data = min(left, key=fold.asked.__getitem__), "+"
-                key = self._handover.names.new()
+                key = names.new()
                 self._journal.log(ev.ASKED, key, arm, data)
                 if key in fold.open:
                     pulls.append(self._pull(key))
@@ -227,23 +229,23 @@ class Study(Figures):
 
     def tell_many(self, answers: Iterable[tuple[Pull | str, float]]) -> None:
         """Several answers at once, all or none: much faster where storage is a file."""
-        answers = list(read_pairs(answers))
+        pairs = [(*pair, "") for pair in read_pairs(answers)]
         with self._lock:
             with self._journal.alone():  # who might answer one of them meanwhile
                 self._journal.sync()
-                fresh = self._fresh(answers)
+                fresh = self._fresh(pairs)
                 self._journal.write(fresh)
             self._journal.believe(fresh)
 
-    def _fresh(self, answers: Iterable[tuple[Pull | str, float]]) -> list[Event]:
-        """What is new in these answers, all of which are fit to be told."""
-        fold, fresh = self._fold, dict[str, float]()
-        for pull, reward in answers:
+    def _fresh(self, answers: Iterable[tuple[Pull | str, float, str]]) -> list[Event]:
+        """What is new in these answers and their data, all of which are fit to be told."""
+        fold, fresh, beside = self._fold, dict[str, float](), dict[str, str]()
+        for pull, reward, data in answers:
             key = key_of(pull)
             if key not in fold.open:
                 self._journal.sync()  # another process may have asked
             if key in fold.open and key not in fresh:
-                fresh[key] = self.problem.rewards.read_for_policy(reward)
+                fresh[key], beside[key] = self.problem.rewards.read_for_policy(reward), data
                 continue
             before = fresh.get(key, fold.answers.get(key))
             if before is None:
@@ -253,7 +255,7 @@ class Study(Figures):
                 why = f"it was {before}, now {shown(reward)}"
                 raise PullError(f"a second answer to pull {key} was refused: {why}")
         now = time.time()
-        return [_event((ev.TOLD, key, -1, x, "", now)) for key, x in fresh.items()]
+        return [_event((ev.TOLD, key, -1, x, beside[key], now)) for key, x in fresh.items()]
 
     def fail(self, pull: Pull | str, why: str = "") -> int:
         """Record that a pull came to nothing: a late answer to it will be refused.

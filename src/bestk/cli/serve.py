@@ -1,0 +1,121 @@
+"""`bestk serve` and `bestk token`: studies for many machines, and who may use them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bestk.cli.console import note, say, show, show_json
+from bestk.cli.inputs import Json, JsonList
+from bestk.cli.studies import iso
+from bestk.errors import MissingPackageError
+from bestk.report.text import printable
+
+if TYPE_CHECKING:
+    from bestk.server.tokens import Tokens
+
+DEFAULT = "studies.db"
+Storage = Annotated[
+    str, typer.Argument(help="File of the studies, or address of a database; made if need be.")
+]
+token = typer.Typer(
+    help="Tokens for `bestk serve`: who may look, rate, work or administrate.",
+    no_args_is_help=True,
+)
+
+
+def serve(
+    storage: Storage = DEFAULT,
+    host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0: any that is free.", min=0, max=65535)] = 8765,
+    cert: Annotated[str | None, typer.Option(help="Certificate for TLS, a PEM file.")] = None,
+    key: Annotated[str | None, typer.Option(help="Its key, a PEM file.")] = None,
+    proxy: Annotated[
+        bool, typer.Option("--proxy", help="Believe X-Forwarded-* headers of a proxy here.")
+    ] = False,
+) -> None:
+    """Serve studies to workers on many machines, people who rate and everyone who watches.
+
+    Without tokens (`bestk token create`) it is for this machine alone. Example: bestk serve
+    studies.db
+    """
+    try:
+        from bestk.server.running import serve as run
+    except ImportError as error:
+        raise MissingPackageError("bestk serve", error.name or "fastapi", "serve") from error
+    run(storage, host=host, port=port, cert=cert, key=key, proxy=proxy, say=_announce)
+
+
+def _announce(text: str) -> None:
+    print(printable(text), flush=True)
+
+
+def _tokens(storage: str) -> Tokens:
+    from bestk.server.tokens import Tokens
+    from bestk.storage.addresses import open_storage
+
+    return Tokens(open_storage(storage))
+
+
+@token.command("create")
+def create(
+    storage: Storage = DEFAULT,
+    *,
+    role: Annotated[str, typer.Option(help="view, rate, work or admin.", show_default=False)],
+    study: Annotated[
+        str | None, typer.Option(help="For this study alone.", show_default="all of them")
+    ] = None,
+    expires: Annotated[
+        str | None, typer.Option(help="After how long: 12h, 30d, ...", show_default="never")
+    ] = None,
+    note: Annotated[str, typer.Option(help="Whom it is for.")] = "",
+    json: Json = False,
+) -> None:
+    """Create a token and show it, once: only its hash is kept.
+
+    Example: bestk token create --role work --expires 30d studies.db
+    """
+    from bestk.server.tokens import described, seconds_of
+
+    after = None if expires is None else seconds_of(expires)
+    made, text = _tokens(storage).create(role, study, after, note)
+    if json:
+        show_json({**described(made, iso), "token": text})
+        return
+    say(text)
+    _remark(f"keep it: it is shown this once; `bestk token revoke {made.id}` ends it")
+
+
+def _remark(text: str) -> None:
+    note(f"bestk: {text}")
+
+
+@token.command("list")
+def list_(storage: Storage = DEFAULT, json: JsonList = False) -> None:
+    """List the tokens that were not revoked; the tokens themselves are not kept."""
+    from bestk.server.tokens import described
+
+    found = [described(each, iso) for each in _tokens(storage).all()]
+    if json:
+        show_json(found)
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("id", "role", "study", "created", "expires", "note")
+    for each in found:
+        cells = (each["id"], each["role"], each["study"] or "all", each["created"] or "")
+        until = "expired" if each["expired"] else each["expires"] or "never"
+        table.add_row(*(Text(printable(cell)) for cell in (*cells, until, each["note"])))
+    show(table)
+
+
+@token.command("revoke")
+def revoke(
+    id: Annotated[str, typer.Argument(metavar="ID", help="As `bestk token list` shows it.")],
+    storage: Storage = DEFAULT,
+) -> None:
+    """End a token, on a running server at once."""
+    _tokens(storage).revoke(id)
+    say(f"token {id} is of no use any more")

@@ -1,0 +1,90 @@
+"""The endpoints put together, behind the guard."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from bestk import __version__
+from bestk.errors import BestkError, NothingToCertifyError, PullError, StorageError
+from bestk.server import keeping, reading, showing, working
+from bestk.server.catalogue import NoSuchStudy
+from bestk.server.guard import Guard, Refusal, problem
+from bestk.server.hall import Hall
+from bestk.server.messages import Problem
+
+STATUSES: list[tuple[type[BestkError], int]] = [
+    (NoSuchStudy, 404),
+    (PullError, 409),
+    (NothingToCertifyError, 409),
+    (StorageError, 503),
+    (BestkError, 400),
+]
+MEANINGS = {
+    400: "refused: what was sent cannot be used",
+    401: "a token is missing or not valid",
+    403: "the token is not for that",
+    404: "there is no such study",
+    409: "refused: it contradicts what was done before",
+    413: "too long",
+    415: "not JSON",
+    422: "refused: what was sent is not what is expected",
+    429: "too often, or too many pulls are open",
+    503: "the storage cannot be used now",
+}
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    status: {"model": Problem, "description": text} for status, text in MEANINGS.items()
+}
+
+
+def make_app(hall: Hall) -> FastAPI:
+    """The application of a server."""
+    app = FastAPI(
+        title="bestk",
+        version=__version__,
+        description="Find the K best of N noisy options, together.",
+        openapi_url="/api/openapi.json",
+        docs_url=None,  # these pages would load code from elsewhere
+        redoc_url=None,
+        responses=RESPONSES,
+    )
+    app.state.hall, app.state.pages = hall, showing.read_pages()
+    for router in (working.router, reading.router, keeping.router, showing.router):
+        app.include_router(router)
+    app.add_exception_handler(Refusal, _refused)
+    app.add_exception_handler(BestkError, _explained)
+    app.add_exception_handler(RequestValidationError, _misread)
+    app.add_exception_handler(HTTPException, _not_there)
+    return app
+
+
+def guarded(hall: Hall) -> Guard:
+    """The same behind its guard, which is what is served."""
+    return Guard(make_app(hall), hall.tokens, hall.limits, hall.metrics, hall.local)
+
+
+def _answer(status: int, error: str, message: str, **headers: str) -> Response:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Response(problem(error, message), status, named, "application/json")
+
+
+async def _refused(_: Request, error: Any) -> Response:
+    return _answer(error.status, error.error, str(error), **error.headers)
+
+
+async def _explained(_: Request, error: Any) -> Response:
+    status = next(status for kind, status in STATUSES if isinstance(error, kind))
+    return _answer(status, type(error).__name__, str(error))
+
+
+async def _misread(_: Request, error: Any) -> Response:
+    first = error.errors()[0]
+    where = ".".join(str(each) for each in first["loc"][1:]) or "the body"
+    return _answer(422, "InputError", f"{where} was refused: {first['msg']}")
+
+
+async def _not_there(_: Request, error: Any) -> Response:
+    return _answer(error.status_code, "NotFound", str(error.detail), **(error.headers or {}))

@@ -1,0 +1,28 @@
+"""Reports and certificates of a study, made in a thread from what is in the storage."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+_one = threading.Lock()  # at a time: each may take seconds
+
+
+def report(address: str, name: str) -> str:
+    """The page of a study."""
+    from bestk.report.page.study import write
+
+    with _one, TemporaryDirectory() as folder:
+        target = Path(folder) / "report.html"
+        write(address, target, name)
+        return target.read_text(encoding="utf-8")
+
+
+def certificate(address: str, name: str) -> dict[str, Any]:
+    """The certificate of a study that has stopped."""
+    from bestk.study.certificate import make_certificate
+
+    with _one:
+        return make_certificate(address, name)

@@ -1,0 +1,210 @@
+"""What every request passes first: host, origin, who asks, how often, how much.
+
+Below FastAPI, so that nothing is reached before; and what a response carries so that a browser does
+not do more with it than it should.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from bestk.server.limits import Limits, Meter
+from bestk.server.metrics import Metrics
+from bestk.server.tokens import ABILITIES, EVERYONE, Token, Tokens
+
+COOKIE = "bestk_token"
+CALLER = "bestk.caller"  # in the scope of a request: the token that it came with, or None
+OPEN_PATHS = ("/health", "/login", "/logout", "/")  # need no token
+OPEN_FOLDERS = ("/static/", "/studies")  # pages hold nothing: what they show, they ask for
+SAFE = ("GET", "HEAD", "OPTIONS")
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:{images};"
+    " connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none';"
+    " frame-ancestors 'none'"
+)
+HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+]
+SECURITY_POLICY = (b"content-security-policy", POLICY.format(images="").encode())
+NO_STORE = (b"cache-control", b"no-store")
+LOCAL = ("localhost", "127.0.0.1", "::1")
+
+
+class Refusal(Exception):
+    """An answer instead of what was asked for."""
+
+    def __init__(self, status: int, error: str, message: str, **headers: str) -> None:
+        super().__init__(message)
+        self.status, self.error, self.headers = status, error, headers
+
+
+def problem(error: str, message: str) -> bytes:
+    """The body of every answer that is a refusal."""
+    return json.dumps({"error": error, "message": message}).encode()
+
+
+class Guard:
+    """Lets through what is allowed; `local` where the server is for this machine alone."""
+
+    def __init__(
+        self, app: ASGIApp, tokens: Tokens, limits: Limits, metrics: Metrics, local: bool
+    ) -> None:
+        self.app, self.tokens, self.limits, self.metrics = app, tokens, limits, metrics
+        self.local = local
+        self.meter = Meter()
+        self._read_at = -1.0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": 1008})
+                return
+            await self.app(scope, receive, send)
+            return
+        started, status = time.perf_counter(), 500
+
+        async def answer(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                given = {name for name, _ in message["headers"]}
+                extra = [] if b"content-security-policy" in given else [SECURITY_POLICY]
+                if b"cache-control" not in given:
+                    extra.append(NO_STORE)
+                message["headers"] = [*message["headers"], *HEADERS, *extra]
+            await send(message)
+
+        try:
+            self._check(scope)
+            await self.app(scope, self._counted(scope, receive), answer)
+        except Refusal as refusal:
+            status = refusal.status
+            body = problem(refusal.error, str(refusal))
+            headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
+            headers += [
+                (name.replace("_", "-").encode(), value.encode())
+                for name, value in refusal.headers.items()
+            ]
+            headers.append((b"content-length", str(len(body)).encode()))
+            await answer({"type": "http.response.start", "status": status, "headers": headers})
+            await send({"type": "http.response.body", "body": body})
+        finally:
+            route = scope.get("route")
+            where = getattr(route, "path", "other")
+            self.metrics.answered(where, status, time.perf_counter() - started)
+
+    def _check(self, scope: Scope) -> None:
+        headers = dict(scope["headers"])
+        if self.local:
+            _check_host(headers.get(b"host", b"").decode("latin-1"))
+        self._refresh()
+        by_cookie = False
+        text, scheme = "", headers.get(b"authorization", b"").decode("latin-1")
+        if scheme[:7].lower() == "bearer ":
+            text = scheme[7:].strip()
+        elif cookie := headers.get(b"cookie"):
+            text, by_cookie = _cookie(cookie.decode("latin-1")), True
+        caller = self.tokens.find(text) if text else None
+        if caller is None and not self.tokens.are_wanted and self.local:
+            caller = EVERYONE
+        scope[CALLER] = caller
+        self._limit(scope, caller)
+        if caller is None and not _is_open(scope["path"]):
+            raise Refusal(
+                401, "Unauthorized", "give a valid token: Authorization: Bearer TOKEN",
+                www_authenticate="Bearer",
+            )  # fmt: skip
+        if scope["method"] not in SAFE:
+            _check_origin(headers)
+            if by_cookie and headers.get(b"x-bestk") != b"1" and scope["path"] != "/logout":
+                raise Refusal(403, "Forbidden", "requests with a cookie need the header X-Bestk: 1")
+        length = headers.get(b"content-length", b"0")
+        if not length.isdigit() or int(length) > self.limits.body:
+            raise Refusal(413, "InputError", f"a body has at most {self.limits.body:,} bytes")
+
+    def _refresh(self) -> None:
+        """Tokens as they are now; read once for all requests of the same millisecond."""
+        now = time.monotonic()
+        if now - self._read_at > 0.001:
+            self.tokens.read()
+            self._read_at = now
+
+    def _limit(self, scope: Scope, caller: Token | None) -> None:
+        address = scope["client"][0] if scope.get("client") else ""
+        limits = self.limits
+        if caller is None:
+            rate = limits.people_rate if _is_open(scope["path"]) else limits.failures_rate
+            if scope["path"] == "/login":
+                rate = limits.failures_rate
+            client = ("", f"{address} {rate}")
+        else:
+            works = "work" in ABILITIES[caller.role]
+            rate = limits.worker_rate if works else limits.people_rate
+            client = (caller.id, address)
+        wait = self.meter.wait(client, rate)
+        if wait > 0.0:
+            raise Refusal(
+                429, "TooManyRequests", f"at most {rate:g} requests a second",
+                retry_after=f"{max(1, round(wait))}",
+            )  # fmt: skip
+
+    def _counted(self, scope: Scope, receive: Receive) -> Receive:
+        """Refuses a body that grows beyond what is allowed; one with a length was checked."""
+        if any(name == b"content-length" for name, _ in scope["headers"]):
+            return receive
+        size, most = 0, self.limits.body
+
+        async def counted() -> Message:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > most:
+                raise Refusal(413, "InputError", f"a body has at most {most:,} bytes")
+            return message
+
+        return counted
+
+
+def _is_open(path: str) -> bool:
+    return path in OPEN_PATHS or path.startswith(OPEN_FOLDERS)
+
+
+def _check_host(host: str) -> None:
+    """A name of another machine that leads here is an attack (DNS rebinding)."""
+    if urlsplit(f"//{host}").hostname not in LOCAL:
+        raise Refusal(
+            421, "Forbidden", "this server is for its own machine: call it by http://localhost"
+        )
+
+
+def _check_origin(headers: dict[bytes, bytes]) -> None:
+    """A page of another site may not change anything, whatever the browser sends with it."""
+    origin = headers.get(b"origin", b"").decode("latin-1")
+    host = headers.get(b"host", b"").decode("latin-1")
+    if origin and urlsplit(origin).netloc != host:
+        raise Refusal(403, "Forbidden", "requests from pages of other sites are refused")
+    if headers.get(b"sec-fetch-site") in (b"cross-site", b"same-site"):
+        raise Refusal(403, "Forbidden", "requests from pages of other sites are refused")
+
+
+def _cookie(text: str) -> str:
+    for part in text.split(";"):
+        name, _, value = part.strip().partition("=")
+        if name == COOKIE:
+            return value
+    return ""
+
+
+Check = Callable[[Any], None]

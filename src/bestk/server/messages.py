@@ -1,0 +1,132 @@
+"""What requests hold, and what OpenAPI says of them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+NAME = r"^[^/\x00-\x1f\x7f]+$"  # of a study: part of addresses
+Text = Annotated[str, Field(min_length=1, max_length=1000)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Label = str | int | Number | list[Any]
+StudyName = Annotated[str, Field(min_length=1, max_length=200, pattern=NAME)]
+
+
+class Message(BaseModel):
+    """Unknown fields are refused: a misspelt one would be overlooked."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Problem(BaseModel):
+    """Why something was refused: a class of bestk's errors, and a sentence."""
+
+    error: str
+    message: str
+
+
+class Level(Message):
+    """One of the levels that people rate by."""
+
+    value: Number
+    label: Annotated[str, Field(max_length=200)]
+
+
+class Page(Message):
+    """How people see a study."""
+
+    title: Annotated[str, Field(max_length=200)] = ""
+    question: Annotated[str, Field(max_length=2000)] = ""
+    context: Annotated[str, Field(max_length=20_000)] = ""
+    image_hosts: Annotated[
+        list[Annotated[str, Field(pattern=r"^https?://[A-Za-z0-9.-]+(:[0-9]+)?$")]],
+        Field(max_length=20),
+    ] = []
+    levels: Annotated[list[Level], Field(max_length=20)] = []
+    show_standings: bool = False
+    item_kind: Literal["text", "image", "columns"] = "text"
+
+
+class NewStudy(Message):
+    """A study to begin: what a study file has, or a specification as `bestk` writes it."""
+
+    name: StudyName
+    arms: Annotated[list[Label], Field(min_length=1)] | None = None
+    k: Annotated[int, Field(ge=1)] | None = None
+    delta: Number | None = None
+    epsilon: Number | None = None
+    rewards: Literal["bounded", "bernoulli", "ratings", "gaussian", "subgaussian"] | None = None
+    low: Number | None = None
+    high: Number | None = None
+    levels: list[Number] | None = None
+    sigma: Number | None = None
+    direction: Literal["maximize", "minimize"] | None = None
+    policy: Text | None = None
+    variant: Text | None = None
+    params: dict[str, Any] | None = None
+    seed: Annotated[int, Field(ge=0, lt=1 << 64)] | None = None
+    lost: Literal["skip", "worst"] | None = None
+    lease: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    max_arms: Annotated[int, Field(ge=2)] | None = None
+    costs: list[Number] | None = None
+    items: Annotated[list[Any], Field(min_length=1)] | None = None
+    target: Literal["items", "population"] = "items"
+    specification: dict[str, Any] | None = None
+    page: Page | None = None
+
+
+class Ask(Message):
+    """So many pulls for a worker; the same request again gives the same pulls."""
+
+    n: Annotated[int, Field(ge=1, le=1000)] = 1
+    worker: Annotated[str, Field(max_length=100)] = ""
+    request: Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Answered(Message):
+    """What came of a pull; `extra` is kept with it."""
+
+    pull: Text
+    reward: Number | bool
+    extra: Any = None
+
+
+class Tell(Message):
+    """Answers to pulls, all of which are taken or none."""
+
+    answers: Annotated[list[Answered], Field(min_length=1, max_length=1000)]
+
+
+class OfPull(Message):
+    """A pull, and why."""
+
+    pull: Text
+    why: Annotated[str, Field(max_length=1000)] = ""
+    request: Annotated[str, Field(max_length=200)] = ""
+
+
+class Pulls(Message):
+    """Several pulls."""
+
+    pulls: Annotated[list[Text], Field(max_length=1000)]
+
+
+class Observation(Message):
+    """One that was made elsewhere, once for each id."""
+
+    arm: Label
+    reward: Number | bool
+    id: Text
+
+
+class OfArm(Message):
+    """An arm."""
+
+    arm: Label
+
+
+class Login(Message):
+    """A token to be kept by the browser."""
+
+    token: Annotated[str, Field(max_length=200)]

@@ -1,0 +1,80 @@
+// The form for a new study: from its fields to what the server takes, the keys of a study file.
+
+import { call, studyPath, toLogin } from "./api.js";
+import { at } from "./dom.js";
+
+const lines = (text) => text.split("\n").map((line) => line.trim()).filter(Boolean);
+
+/** "0.5 = somewhat funny" and its like, one per line. */
+export function readLevels(text) {
+  return lines(text).map((line) => {
+    const [, value, label] = /^([^=]+?)(?:\s*=\s*(.*))?$/.exec(line) ?? [];
+    const number = Number(value);
+    if (value === undefined || !Number.isFinite(number)) {
+      throw new Error(`"${line}" is no level: a number, = and what it is called, such as 1 = funny.`);
+    }
+    return { value: number, label: label || String(number) };
+  });
+}
+
+/** A host as a policy of browsers names it: with https, unless another scheme is given. */
+const origin = (host) => (host.includes("://") ? host : `https://${host}`).replace(/\/+$/, "");
+
+/** What the fields say; throws an Error that a person can act on. */
+export function readForm(form) {
+  const field = (name) => form.elements[name].value.trim();
+  const study = {
+    name: field("name"),
+    k: Number(field("k")),
+    delta: Number(field("delta")),
+    epsilon: Number(field("epsilon")),
+    rewards: field("rewards"),
+    arms: lines(form.elements.arms.value),
+  };
+  const page = {
+    title: field("title"),
+    question: field("question"),
+    context: field("context"),
+    item_kind: field("item_kind"),
+    image_hosts: lines(form.elements.image_hosts.value).map(origin),
+    show_standings: form.elements.show_standings.checked,
+  };
+  if (study.rewards === "ratings") {
+    page.levels = readLevels(form.elements.levels.value);
+    study.levels = page.levels.map(({ value }) => value);
+  } else if (study.rewards === "bernoulli") {
+    page.levels = [{ value: 0, label: "no" }, { value: 1, label: "yes" }];
+  } else {
+    [study.low, study.high] = field("range").split(/\s+to\s+/).map(Number);
+  }
+  return page.levels ? { ...study, page } : study;
+}
+
+/** Let the form create studies; `problem` says what is wrong. */
+export function prepare(form, problem) {
+  const adapt = () => {
+    const kind = form.elements.rewards.value;
+    at("levels").hidden = kind !== "ratings";
+    at("range").hidden = form.elements.range.disabled = kind !== "bounded";
+    at("page-settings").hidden = kind === "bounded"; // numbers are measured, not rated
+  };
+  form.elements.rewards.addEventListener("change", adapt);
+  adapt();
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const button = form.querySelector("button.main");
+    problem.hidden = true;
+    button.disabled = true;
+    try {
+      const study = readForm(form);
+      const { name } = await call("/api/studies", study);
+      location.assign(studyPath(name));
+    } catch (refused) {
+      if (refused.status === 401) return toLogin();
+      problem.hidden = false;
+      problem.textContent = refused.status === 403 ? "This token may not create studies." : refused.message;
+    } finally {
+      button.disabled = false;
+    }
+  });
+}

@@ -1,0 +1,64 @@
+// Elements and numbers. Labels of arms come from anybody: whatever is shown is a text node, never HTML.
+
+/** An element with attributes and children; a child that is no element becomes a text. */
+export function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === false || value === null || value === undefined) continue;
+    element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+/** The same for a drawing. */
+export function draw(tag, attributes = {}, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+/** The element with this id. */
+export const at = (id) => document.getElementById(id);
+
+/** Set a text, where it is another one: a node that stays the same is not laid out again. */
+export function write(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** An arm's label for people: the parts of a tuple side by side, as in the report. */
+export const nameOf = (label) => (Array.isArray(label) ? label.map(nameOf).join(", ") : String(label));
+
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+
+/** 12,345. */
+export const count = (value) => whole.format(value);
+
+/** A number and what there is of it. */
+export const many = (value, what) => `${count(value)} ${what}${value === 1 ? "" : "s"}`;
+
+/** 1st, 2nd, 3rd, 4th, ..., 11th. */
+export function ordinal(value) {
+  const teen = value % 100 > 10 && value % 100 < 14;
+  return `${count(value)}${(!teen && ["th", "st", "nd", "rd"][value % 10]) || "th"}`;
+}
+
+/** A slack in three digits, rounded up: what is said must not promise more than was proved. */
+export function roundedUp(value) {
+  if (!(value > 0)) return "0";
+  const unit = 10 ** (Math.floor(Math.log10(value)) - 2);
+  const up = Math.ceil(value / unit - 1e-9) * unit;
+  return String(Number(up.toPrecision(3)));
+}
+
+/** How many decimals show two digits of the narrowest interval. */
+export function decimalsFor(arms) {
+  let narrow = Infinity;
+  for (const arm of arms) {
+    const width = arm.lower === null || arm.upper === null ? 0 : arm.upper - arm.lower;
+    if (width > 0 && width < narrow) narrow = width;
+  }
+  if (!Number.isFinite(narrow)) narrow = 0.01;
+  return Math.min(8, Math.max(0, 1 - Math.floor(Math.log10(narrow))));
+}

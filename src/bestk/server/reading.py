@@ -1,0 +1,190 @@
+"""Endpoints that only read: standings, events, reports, certificates, observations."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from starlette.responses import PlainTextResponse, StreamingResponse
+
+from bestk import __version__
+from bestk.decisions import TopK
+from bestk.decisions.labels import thaw
+from bestk.server import documents
+from bestk.server.guard import Refusal
+from bestk.server.hall import hall_of
+from bestk.server.snapshots import workers
+from bestk.server.working import reply, state_of, written
+
+router = APIRouter(tags=["read"])
+OF_REPORT = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none';"
+    " form-action 'none'; frame-ancestors 'none'; sandbox"
+)
+
+
+@router.get("/health", summary="Whether the server answers")
+async def health() -> dict[str, str]:
+    """Needs no token."""
+    return {"status": "ok", "version": __version__}
+
+
+@router.get("/metrics", response_class=PlainTextResponse, summary="Counts for Prometheus")
+async def metrics(request: Request) -> Response:
+    """Needs a token for looking that is not for one study alone."""
+    hall = hall_of(request)
+    hall.caller(request, "view")
+    desks = hall.catalogue.desks
+    figures = [(name, desk.study.samples, desk.study.n_open) for name, desk in desks.items()]
+    done = sum(desk.transactions for desk in desks.values())
+    return PlainTextResponse(hall.metrics.text(figures, done))
+
+
+@router.get("/api/studies", summary="All studies")
+async def studies(request: Request) -> Response:
+    """Those that the token is for."""
+    hall = hall_of(request)
+    caller = hall.caller(request, *_any_of(request))
+    found = []
+    for name in hall.catalogue.names():
+        if caller.study not in (None, name):
+            continue
+        study = (await hall.catalogue.desk(name)).study
+        study.look()
+        decision = study.problem.decision
+        sees = caller.allows("view", name) or hall.catalogue.page(name).get("show_standings", False)
+        found.append(
+            {
+                "name": name,
+                "title": hall.catalogue.page(name).get("title", ""),
+                "arms": len(study.arms),
+                "k": decision.k if isinstance(decision, TopK) else None,
+                "samples": study.samples,
+                "open": study.n_open,
+                "stopped": study.is_stopped,
+                "certified": study.is_certified if sees else None,
+                "rate": caller.allows("rate", name),
+                "view": bool(sees),
+            }
+        )
+    return reply({"studies": found, "create": caller.allows("admin", None)})
+
+
+def _any_of(request: Request) -> tuple[str, str | None]:
+    """What a token may be for to see the list: anything, of its own study."""
+    token = request.scope["bestk.caller"]
+    if token is None:
+        return "view", None
+    return ("rate" if token.role == "rate" else "view"), token.study
+
+
+@router.get("/api/studies/{name}", summary="Where a study stands")
+async def study(name: str, request: Request) -> Response:
+    """What `bestk status --json` says, with open pulls, workers and failures."""
+    hall = hall_of(request)
+    _, desk = await hall.enter(request, "view", name)
+    found, result = desk.study, desk.study.result
+    watch = await hall.streams.of(desk).full()
+    return reply(
+        {
+            **result.to_dict(),
+            "maximize": found.problem.maximize,
+            "open": found.n_open,
+            "rate_per_second": watch["rate"],
+            "workers": workers(found),
+            "failures": watch["failures"],
+            "items": found.item_count,
+        }
+    )
+
+
+@router.get("/api/studies/{name}/snapshot", summary="What the live page shows")
+async def snapshot(name: str, request: Request) -> Response:
+    """As the first event of the stream."""
+    hall = hall_of(request)
+    _, desk = await hall.enter(request, "view", name)
+    return reply(await hall.streams.of(desk).full())
+
+
+@router.get("/api/studies/{name}/specification", summary="What a study was begun with")
+async def specification(name: str, request: Request) -> Response:
+    """As the study's log holds it."""
+    _, desk = await hall_of(request).enter(request, "view", name)
+    return reply(json.loads(desk.study.specification.to_json()))
+
+
+@router.get("/api/studies/{name}/open", summary="Open pulls")
+async def open_pulls(name: str, request: Request) -> Response:
+    """All of them, and the ids of those that later answers wait for."""
+    hall = hall_of(request)
+    _, desk = await hall.enter(request, "work", name)
+    found = desk.study
+    found.look()
+    items = hall.catalogue.items(name)
+    return reply(
+        {
+            "open": [written(pull, items) for pull in found.open],
+            "waiting_for": [pull.id for pull in found.waiting_for],
+            "arms": [thaw(arm) for arm in found.arms],
+            "totals": found.totals,
+            **state_of(found),
+        }
+    )
+
+
+@router.get("/api/studies/{name}/cells", summary="Scores of an evaluation")
+async def cells(name: str, request: Request) -> Response:
+    """Arm, position of the item, score and what came beside it, in the order of counting."""
+    _, desk = await hall_of(request).enter(request, "view", name)
+    if desk.study.item_count is None:
+        raise Refusal(409, "InputError", f"{name!r} is no evaluation: it has no items")
+    beside = {(arm, position): extra for arm, position, extra in desk.study.beside()}
+    return reply(
+        {
+            "cells": [
+                [arm, position, score, beside.get((arm, position))]
+                for arm, position, score in desk.study.scored
+            ]
+        }
+    )
+
+
+@router.get(
+    "/api/studies/{name}/events",
+    summary="Standings as they change",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+)
+async def events(name: str, request: Request) -> Response:
+    """Server-sent events: `standings`, at most two a second, and `end`."""
+    hall = hall_of(request)
+    caller, desk = await hall.enter(request, "view", name)
+    if hall.metrics.viewers >= hall.limits.viewers:
+        raise Refusal(503, "TooManyViewers", "too many watch already", retry_after="10")
+
+    def is_valid() -> bool:
+        hall.tokens.read()
+        return hall.tokens.is_valid(caller)
+
+    stream = hall.streams.events(desk, is_valid)
+    return StreamingResponse(stream, media_type="text/event-stream")
+
+
+@router.get("/api/studies/{name}/report", summary="The report, one HTML page")
+async def report(name: str, request: Request) -> Response:
+    """What `bestk report` writes."""
+    hall = hall_of(request)
+    await hall.enter(request, "view", name)
+    text = await asyncio.to_thread(documents.report, hall.address, name)
+    return Response(text, media_type="text/html", headers={"content-security-policy": OF_REPORT})
+
+
+@router.get("/api/studies/{name}/certificate", summary="The certificate of a stopped study")
+async def certificate(name: str, request: Request) -> Response:
+    """What `bestk certify` writes, confirmed by the verifier; 409 where there is none."""
+    hall = hall_of(request)
+    await hall.enter(request, "view", name)
+    made: dict[str, Any] = await asyncio.to_thread(documents.certificate, hall.address, name)
+    return reply(made)

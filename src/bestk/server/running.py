@@ -1,0 +1,91 @@
+"""From a storage, an address and limits to a running server."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Callable
+from importlib.util import find_spec
+
+import uvicorn
+
+from bestk.errors import InputError
+from bestk.server.app import guarded
+from bestk.server.hall import Hall
+from bestk.server.limits import Limits
+from bestk.storage.addresses import open_storage, read_address
+
+BACKLOG = 2048  # connections that may wait to be accepted
+LAST = 5  # seconds in which requests under way may end
+
+
+class Server(uvicorn.Server):
+    """Ends its streams first when it is told to stop: they would never end by themselves."""
+
+    def __init__(self, config: uvicorn.Config, hall: Hall) -> None:
+        super().__init__(config)
+        self._hall = hall
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let go of everyone."""
+        self._hall.streams.close()
+        await super().shutdown(sockets)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is of this machine alone."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def serve(
+    address: str,
+    *,
+    host: str,
+    port: int,
+    cert: str | None = None,
+    key: str | None = None,
+    proxy: bool = False,
+    limits: Limits | None = None,
+    say: Callable[[str], None],
+) -> None:
+    """Serve the studies of a storage until a signal says to stop."""
+    storage = open_storage(address)
+    hall = Hall(address, storage, limits or Limits(), is_loopback(host))
+    hall.tokens.read()
+    if not hall.tokens.are_wanted and not hall.local:
+        raise InputError(
+            f"--host {host} was refused: without tokens the server is for this machine alone, at"
+            " 127.0.0.1; create one first with `bestk token create`"
+        )
+    if (cert is None) != (key is None):
+        raise InputError("--cert and --key go together")
+    listening = _bind(host, port)
+    config = uvicorn.Config(
+        guarded(hall),
+        loop="uvloop" if find_spec("uvloop") else "asyncio",
+        http="httptools" if find_spec("httptools") else "h11",
+        ws="none", lifespan="off", access_log=False, log_level="warning", server_header=False,
+        backlog=BACKLOG, ssl_certfile=cert, ssl_keyfile=key, proxy_headers=proxy,
+        timeout_graceful_shutdown=LAST,
+    )  # fmt: skip
+    at = listening.getsockname()
+    name = f"[{at[0]}]" if ":" in at[0] else at[0]
+    say(f"serving {read_address(address)} at {'https' if cert else 'http'}://{name}:{at[1]}")
+    Server(config, hall).run(sockets=[listening])
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    try:
+        family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(where)
+        listening.listen(BACKLOG)
+    except (OSError, OverflowError) as error:
+        raise InputError(f"{host}:{port} was refused: {error}") from error
+    return listening

@@ -1,0 +1,218 @@
+"""A study that a server keeps for many workers: their requests at once, in one transaction.
+
+The holder of a pull is then no process of this machine but a worker somewhere, whose token is
+`~OWNER/WORKER/REQUEST`: who may answer for it, what it calls itself, and which of its requests the
+pull was asked for by. The name of a pull tells all that, so that a request that is repeated finds
+its pulls again, after a restart of the server too: nothing is kept beside the log.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from bestk.study import extras
+from bestk.study.pulls import WORKER, Pull, Requested, is_gone
+from bestk.study.study import Study
+
+LAPSES = 0.25  # seconds between two looks for leases that ran out
+UNSAFE = str.maketrans(dict.fromkeys("/ -~", "_"))
+
+
+class Answer(NamedTuple):
+    """What came of a pull, and what was returned beside it."""
+
+    pull: str
+    reward: Any
+    extra: Any = None
+
+
+class Worker(NamedTuple):
+    """Who asks: the owner is whose token it is, the name what it calls itself."""
+
+    owner: str
+    name: str
+
+    @property
+    def token(self) -> str:
+        """The beginning of the tokens of its requests."""
+        return f"{WORKER}{self.owner}/{self.stored.name}/"
+
+    @property
+    def stored(self) -> Worker:
+        """As the names of its pulls have it."""
+        return Worker(self.owner, self.name.translate(UNSAFE))
+
+    def request(self, text: str) -> Requested:
+        """The names for the pulls of a request."""
+        return Requested(self.token + hashlib.sha256(text.encode()).hexdigest()[:16])
+
+    @classmethod
+    def of(cls, holder: str) -> Worker | None:
+        """The one with that token; None if it is none of a server's workers."""
+        if not holder.startswith(WORKER):
+            return None
+        owner, _, rest = holder[len(WORKER) :].partition("/")
+        return cls(owner, rest.rpartition("/")[0])
+
+
+class Request(NamedTuple):
+    """A wish for n pulls; with `again` the worker's open pulls are given before new ones."""
+
+    worker: Worker
+    id: str
+    n: int = 1
+    again: bool = False
+
+
+class SharedStudy(Study):
+    """A study whose workers are elsewhere.
+
+    Where the study has no lease, a pull is handed out again when its worker was not heard of for
+    `patience` seconds, as that of a process that has died.
+    """
+
+    def __init__(self, name: str, *, storage: Any, patience: float) -> None:
+        super().__init__(name, storage=storage)
+        self.patience = patience
+        self.told: Counter[Worker | None] = Counter()  # answers by worker
+        self._heard: dict[Worker, float] = {}
+        self._opened = time.monotonic()
+        self._handover.pause = LAPSES
+        self._again: dict[str, list[str]] = {}  # pulls handed out anew, by the token of the request
+        self._handover.is_gone = self._is_gone
+        holders = self._fold.holders
+        for key in self._fold.answers:
+            self.told[Worker.of(holders[key])] += 1
+        for key, holder in holders.items():
+            if key in self._fold.open:
+                self._again.setdefault(holder, []).append(key)
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether the study must be opened again: what it knows could not be written."""
+        return self._journal.is_ahead
+
+    @property
+    def events(self) -> int:
+        """How many events are known."""
+        return self._fold.seen
+
+    @property
+    def item_count(self) -> int | None:
+        """How many items an evaluation has."""
+        items = self.specification.items
+        return None if items is None else items.count
+
+    @property
+    def is_certified(self) -> bool:
+        """Whether it has stopped, by a rule of which something is proved."""
+        return self.is_stopped and self._fold.configured.guarantee is not None
+
+    def look(self) -> int:
+        """Read what others have written; how many events there are then."""
+        with self._lock:
+            self._journal.sync()
+            return self._fold.seen
+
+    # --- who holds what ---------------------------------------------------------------------------
+
+    def hear(self, worker: Worker) -> None:
+        """A worker lives."""
+        self._heard[worker.stored] = time.monotonic()
+
+    def _is_gone(self, holder: str) -> bool:
+        worker = Worker.of(holder)
+        if worker is None:
+            return is_gone(holder)
+        return time.monotonic() - self._heard.get(worker, self._opened) > self.patience
+
+    def holder(self, pull: str) -> Worker | None:
+        """The worker that has a pull, or had it."""
+        return Worker.of(self._fold.holders[pull])
+
+    def owns(self, owner: str, pull: str) -> bool:
+        """Whether a pull was handed to that owner's workers."""
+        worker = self.holder(pull)
+        return worker is not None and worker.owner == owner
+
+    def held(self) -> Counter[Worker | None]:
+        """How many open pulls every worker has; None stands for those of other processes."""
+        return Counter(map(self.holder, self._fold.open))
+
+    @property
+    def n_open(self) -> int:
+        """How many pulls are open."""
+        return len(self._fold.open)
+
+    # --- many requests at once --------------------------------------------------------------------
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What happens in the block is written in one transaction, at its end."""
+        with self._lock, self._journal.together():
+            yield
+
+    def take_answers(self, answers: Sequence[Answer]) -> int:
+        """Those of one request, all or none; how many were new."""
+        fresh = self._fresh((key, reward, extras.written(extra)) for key, reward, extra in answers)
+        for event in fresh:
+            self._journal.append(event)
+            self.told[self.holder(event.key)] += 1
+        return len(fresh)
+
+    def hand_out(self, request: Request) -> list[Pull]:
+        """The pulls of one request; those that it has already if it is repeated."""
+        worker, names = request.worker, request.worker.request(request.id)
+        self.hear(worker)
+        open_, known = self._fold.open, list[str]()
+        while self._fold.knows(key := names.name(len(known) + 1)):
+            known.append(key)
+        known += self._again.get(names.token, [])
+        if known:
+            return [self._pull(key) for key in known if key in open_]
+        if request.again:
+            mine = [key for key in open_ if self._fold.holders[key].startswith(worker.token)]
+            if mine:
+                return [self._pull(key) for key in mine[: request.n]]
+        pulls = self._ask(request.n, names)
+        for pull in pulls:
+            if not pull.id.startswith(names.token):
+                self._again.setdefault(names.token, []).append(pull.id)
+        return pulls
+
+    # --- repeated, they change nothing ------------------------------------------------------------
+
+    def give_up(self, pull: str, why: str | None = None) -> None:
+        """`fail` with a reason, `forget` without one; nothing if the pull was given up before."""
+        if pull in self._fold.gone:
+            return
+        if why is None:
+            self.forget(pull)
+        else:
+            self.fail(pull, why)
+
+    def try_again(self, pull: str, why: str, request: str) -> None:
+        """`retry`, once for each request."""
+        said = f"{why} [{request}]" if request else why
+        if not request or self._fold.tried.get(pull) != said:
+            self.retry(pull, said)
+
+    def release_all(self, pulls: Sequence[str]) -> None:
+        """`release` those that are open and that somebody has."""
+        held = [key for key in pulls if key in self._fold.open]
+        self.release(self._pull(key) for key in held if not self._handover.is_free(key))
+
+    def admit(self, arm: Hashable) -> None:
+        """`add_arm`, unless it is there."""
+        if arm not in self.arms:
+            self.add_arm(arm)
+
+    def dismiss(self, arm: Hashable) -> None:
+        """`withdraw_arm`, unless it has left."""
+        if arm in self.arms or arm not in self._fold.numbers:
+            self.withdraw_arm(arm)

@@ -1,0 +1,62 @@
+"""A real server in a process of its own, on a free port of this machine, and calls of it."""
+
+import json
+import subprocess
+from contextlib import contextmanager
+from http.client import HTTPConnection
+
+from helpers.command import BESTK
+
+
+class Called:
+    """An answer of a server."""
+
+    def __init__(self, response):
+        self.status, self.headers = response.status, response.headers
+        self.text = response.read().decode()
+
+    @property
+    def data(self):
+        return json.loads(self.text)
+
+
+class Served:
+    """A running server."""
+
+    def __init__(self, process, port):
+        self.process, self.port = process, port
+
+    def call(self, method, path, body=None, token=None, **headers):
+        """One request on a connection of its own."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        if token is not None:
+            named["Authorization"] = f"Bearer {token}"
+        text = None
+        if body is not None:
+            text = body if isinstance(body, bytes) else json.dumps(body).encode()
+            named.setdefault("Content-Type", "application/json")
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            connection.request(method, path, text, named)
+            return Called(connection.getresponse())
+        finally:
+            connection.close()
+
+    def post(self, path, body, token=None, **headers):
+        return self.call("POST", path, body, token, **headers)
+
+    def get(self, path, token=None, **headers):
+        return self.call("GET", path, None, token, **headers)
+
+
+@contextmanager
+def serving(storage, *options, port=0):
+    """A server of that storage; what is left of it at the end of the block is killed."""
+    command = [BESTK, "serve", str(storage), "--port", str(port), *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            said = process.stdout.readline()
+            assert " at http" in said, said
+            yield Served(process, int(said.rpartition(":")[2]))
+        finally:
+            process.kill()

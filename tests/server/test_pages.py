@@ -1,0 +1,198 @@
+"""The pages in a real browser, on a real server: one of each for all tests."""
+
+from pathlib import Path
+
+import pytest
+
+from helpers.browser import Served, chromium
+
+pytest.importorskip("fastapi", reason="bestk[serve] is not installed")
+
+from bestk.server.tokens import Tokens
+from bestk.storage import SQLiteStorage
+
+SCRIPT = "<script>alert(1)</script>"
+LEVELS = [{"value": 0.0, "label": "bad"}, {"value": 1.0, "label": "good"}]
+PAGE = {"title": "The contest", "question": "How good?", "levels": LEVELS}
+SETTLED = "#rating:not([aria-busy=true]):visible, #thanks:visible"
+OPEN_ROLES = ("admin", "rate", "view")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def tokens(tmp_path_factory):
+    file = tmp_path_factory.mktemp("pages") / "studies.db"
+    made = Tokens(SQLiteStorage(file))
+    return file, {role: made.create(role)[1] for role in OPEN_ROLES}
+
+
+@pytest.fixture(scope="module")
+def server(tokens):
+    file, texts = tokens
+    served = Served(file, texts["admin"])
+    yield served
+    served.stop()
+
+
+@pytest.fixture
+def visit(browser, server, tokens):
+    """Open a page as somebody with a role; requests and errors are kept on it."""
+    contexts = []
+
+    def open_page(path, role="admin", **settings):
+        context = browser.new_context(**settings)
+        contexts.append(context)
+        if role is not None:
+            cookie = {"name": "bestk_token", "value": tokens[1].get(role, role)}
+            context.add_cookies([{**cookie, "url": server.address}])
+        page = context.new_page()
+        page.asked, page.wrong = [], []
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.on("pageerror", lambda error: page.wrong.append(str(error)))
+        page.on("dialog", lambda dialog: page.wrong.append(f"a dialog: {dialog.message}"))
+        page.goto(server.address + path)
+        return page
+
+    yield open_page
+    for context in contexts:
+        for page in context.pages:
+            assert page.wrong == []
+            assert [url for url in page.asked if not url.startswith(server.address)] == []
+        context.close()
+
+
+def study(server, name, arms=("a", "b", "c"), **settings):
+    rest = {"k": 1, "epsilon": 0.5, "rewards": "bernoulli", "seed": 1, "page": PAGE}
+    server.post("", {"name": name, "arms": list(arms), **rest, **settings})
+    return name
+
+
+def answer(server, name, reward):
+    pulls = server.post(f"/{name}/ask", {"n": 3, "worker": "w", "request": f"r{reward}"})["pulls"]
+    answers = [{"pull": pull["id"], "reward": reward} for pull in pulls]
+    return server.post(f"/{name}/tell", {"answers": answers})["samples"]
+
+
+def test_the_live_page_shows_answers_of_others_without_a_reload(server, visit):
+    name = study(server, "live")
+    page = visit(f"/studies/{name}", "view")
+    page.get_by_text("Nobody has answered yet.").wait_for()
+    page.evaluate("window.same = true")
+    samples = answer(server, name, 1)
+    page.locator("#figures dd.value", has_text=str(samples)).first.wait_for()
+    page.locator(".row .numbers b", has_text="1.0").first.wait_for()
+    assert page.evaluate("window.same")
+
+
+def test_a_rater_finishes_a_study_with_number_keys(server, visit):
+    name = study(server, "finished", ["good", "bad"], epsilon=0.9)
+    page = visit(f"/studies/{name}/rate", "rate")
+    for _ in range(400):
+        page.locator(SETTLED).first.wait_for()
+        if page.locator("#thanks").is_visible():
+            break
+        shown = page.locator("#item").inner_text()
+        with page.expect_response(lambda response: response.url.endswith("/ask")):
+            page.keyboard.press("2" if shown == "good" else "1")
+    page.get_by_text("Thank you!").wait_for()
+    assert page.locator("#standings").is_hidden()  # not allowed to this rater
+
+
+def test_two_raters_never_get_the_same_open_pull_and_skipped_ones_are_given_back(server, visit):
+    name = study(server, "two", epsilon=0.0)
+    asked = lambda response: response.url.endswith("/ask")  # noqa: E731
+    pages, pulls = [], []
+    for _ in range(2):
+        page = visit("/login", "rate")
+        with page.expect_response(asked) as found:
+            page.goto(f"{server.address}/studies/{name}/rate")
+        pulls.append(found.value.json()["pulls"][0]["id"])
+        pages.append(page)
+    with pages[0].expect_response(asked) as found:
+        pages[0].locator("#skip").click()
+    pulls.append(found.value.json()["pulls"][0]["id"])
+    assert len(set(pulls)) == 3
+    pages[0].locator("#item.fresh").wait_for()
+    with pages[0].expect_response(asked) as found:
+        pages[0].reload()  # the same pull again: nothing is lost by it
+    assert found.value.json()["pulls"][0]["id"] == pulls[2]
+
+
+@pytest.mark.parametrize("role", [None, "bestk_0_wrong"])
+def test_without_a_valid_token_one_sees_the_login_page_and_nothing_else(server, visit, role):
+    name = study(server, "secret", ["hidden treasure", "other"])
+    page = visit(f"/studies/{name}", role)
+    page.wait_for_url("**/login?next=*")
+    assert "treasure" not in page.content()
+
+
+def test_a_rater_sees_no_standings(server, visit):
+    name = study(server, "closed")
+    page = visit(f"/studies/{name}", "rate")
+    page.get_by_text("This token may not see this page.").wait_for()
+    assert page.locator(".row").count() == 0
+
+
+def test_an_arm_that_looks_like_a_script_is_shown_as_what_it_is(server, visit):
+    name = study(server, "script", [SCRIPT, f"{SCRIPT}2"])
+    page = visit(f"/studies/{name}")
+    page.locator(".row .name", has_text=SCRIPT).first.click()
+    assert page.locator("#arm-name").inner_text().startswith(SCRIPT)
+    page = visit(f"/studies/{name}/rate")
+    page.locator("#item", has_text=SCRIPT).wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_and_nothing_is_wider_than_a_phone(server, visit, scheme):
+    axe = pytest.importorskip("axe_playwright_python", reason="axe is not installed")
+    source = (Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+    name = study(server, f"axe {scheme}", ["w" * 300, "b", "c"])
+    answer(server, name, 1)
+    phone = {"viewport": {"width": 390, "height": 844}, "reduced_motion": "reduce"}
+    own = f"/studies/axe%20{scheme}"
+    for path, ready in (
+        ("/login", "h1"),
+        ("/studies", "h2"),
+        (own, ".row"),
+        (own + "/rate", "#item.fresh"),
+    ):
+        page = visit(path, color_scheme=scheme, **phone)
+        page.locator(ready).first.wait_for()
+        if path == "/studies":
+            page.locator("summary").click()
+        found = page.evaluate(f"(() => {{ {source}; return window.axe.run() }})()")
+        bad = [
+            (path, v["id"], v["nodes"][0]["html"])
+            for v in found["violations"]
+            if v["impact"] in ("serious", "critical")
+        ]
+        assert bad == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_form_creates_a_study(visit):
+    page = visit("/studies")
+    page.locator("summary").click()
+    page.fill("[name=name]", "from a form")
+    page.fill("[name=arms]", "left\nright")
+    page.click("text=Create")
+    page.wait_for_url("**/studies/from%20a%20form")
+    page.locator(".row .name", has_text="left").wait_for()
+
+
+def test_of_5000_arms_only_those_in_sight_are_drawn_and_any_can_be_reached(server, visit):
+    name = study(server, "many", [f"option {i}" for i in range(5000)])
+    page = visit(f"/studies/{name}")
+    page.locator(".row").first.wait_for()
+    page.focus("#standings")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("End")
+    page.locator(".row.chosen", has_text="option 4999").wait_for()
+    assert page.locator(".row").count() < 100
+    page.fill("#search", "option 1234")
+    page.locator(".row .name", has_text="option 1234").wait_for()

@@ -1,0 +1,152 @@
+"""A real server: exactly-once requests, tokens and what browsers may do, a kill and a goodbye."""
+
+import json
+import signal
+
+import pytest
+
+from bestk import Study
+from helpers.command import good, process
+from helpers.served import serving
+
+COINS = {"name": "coins", "arms": ["a", "b", "<script>"], "k": 1, "rewards": "bernoulli"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("server") / "studies.db") as found:
+        assert found.post("/api/studies", COINS).status == 201
+        yield found
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory):
+    """A server with a token of each role, by role."""
+    path = tmp_path_factory.mktemp("guarded") / "studies.db"
+    tokens = {
+        role: good("token", "create", "--role", role, "--json", path)
+        for role in ("view", "work", "admin")
+    }
+    rate = good("token", "create", "--role", "rate", "--study", "coins", "--json", path)
+    texts = {role: json.loads(text) for role, text in {**tokens, "rate": rate}.items()}
+    with serving(path) as found:
+        found.tokens = {role: each["token"] for role, each in texts.items()}
+        found.ids = {role: each["id"] for role, each in texts.items()}
+        found.path = path
+        assert found.post("/api/studies", COINS, found.tokens["admin"]).status == 201
+        yield found
+
+
+def ask(server, request, token=None, n=1, worker="w"):
+    body = {"n": n, "worker": worker, "request": request}
+    return server.post("/api/studies/coins/ask", body, token)
+
+
+def tell(server, pull, reward, token=None):
+    body = {"answers": [{"pull": pull, "reward": reward}]}
+    return server.post("/api/studies/coins/tell", body, token)
+
+
+def test_a_study_begun_again_is_found_and_another_of_its_name_is_refused(server):
+    assert server.post("/api/studies", COINS).status == 200
+    assert server.post("/api/studies", {**COINS, "k": 2}).status == 409
+
+
+def test_the_same_request_gets_the_same_pulls_and_another_gets_others(server):
+    first, again, other = (ask(server, name, n=2).data["pulls"] for name in ("1", "1", "2"))
+    assert first == again
+    assert {pull["id"] for pull in first}.isdisjoint(pull["id"] for pull in other)
+
+
+def test_an_answer_told_again_changes_nothing_and_another_one_is_refused(server):
+    (pull,) = ask(server, "told").data["pulls"]
+    assert [tell(server, pull["id"], 1).data["told"] for _ in range(2)] == [1, 0]
+    refused = tell(server, pull["id"], 0)
+    assert (refused.status, refused.data["error"]) == (409, "PullError")
+
+
+def test_a_pull_given_up_twice_is_given_up_once(server):
+    (pull,) = ask(server, "failed").data["pulls"]
+    body = {"pull": pull["id"], "why": "broke"}
+    assert [server.post("/api/studies/coins/fail", body).status for _ in range(2)] == [200, 200]
+    assert server.get("/api/studies/coins").data["failures"] == 1
+
+
+def test_labels_are_told_as_they_are_and_pages_may_run_no_code_of_others(server):
+    labels = [arm[1] for arm in server.get("/api/studies/coins/snapshot").data["arms"]]
+    assert labels == COINS["arms"]
+    policy = server.get("/studies/coins").headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+
+
+def test_a_server_for_its_own_machine_is_called_by_its_own_name(server):
+    assert server.get("/health", Host="evil.example").status == 421
+
+
+def test_pages_of_other_sites_change_nothing(server):
+    body = {"pulls": []}
+    assert (
+        server.post("/api/studies/coins/release", body, Origin="http://evil.example").status == 403
+    )
+    plain = server.post("/api/studies/coins/tell", b"{}", Content_Type="text/plain")
+    assert plain.status == 415
+
+
+def test_a_body_that_is_too_long_is_refused(server):
+    said = {"Content_Length": str(2 << 20)}  # what it says is enough
+    assert server.post("/api/studies/coins/tell", b" ", **said).status == 413
+
+
+def test_nobody_is_let_in_without_a_token(guarded):
+    for token in (None, "bestk_00000000_x", guarded.tokens["work"] + "x"):
+        assert ask(guarded, "in", token).status == 401
+        assert guarded.get("/api/studies", token).status == 401
+
+
+@pytest.mark.parametrize(
+    ("role", "sees", "asks", "begins"),
+    [("view", 200, 403, 403), ("rate", 403, 200, 403), ("work", 200, 200, 403)],
+)
+def test_a_role_allows_what_it_is_for(guarded, role, sees, asks, begins):
+    token = guarded.tokens[role]
+    assert guarded.get("/api/studies/coins", token).status == sees
+    assert ask(guarded, f"role {role}", token).status == asks
+    assert guarded.post("/api/studies", {**COINS, "name": "more"}, token).status == begins
+
+
+def test_a_rater_answers_for_its_own_pulls_alone(guarded):
+    (others,) = ask(guarded, "others", guarded.tokens["work"]).data["pulls"]
+    (own,) = ask(guarded, "own", guarded.tokens["rate"], worker="rater").data["pulls"]
+    assert tell(guarded, others["id"], 1, guarded.tokens["rate"]).status == 403
+    assert tell(guarded, own["id"], 1, guarded.tokens["rate"]).status == 200
+
+
+def test_a_revoked_token_is_of_no_use_at_once(guarded):
+    made = json.loads(good("token", "create", "--role", "view", "--json", guarded.path))
+    assert guarded.get("/api/studies", made["token"]).status == 200
+    good("token", "revoke", made["id"], guarded.path)
+    assert guarded.get("/api/studies", made["token"]).status == 401
+    assert made["token"].encode() not in guarded.path.read_bytes()
+
+
+def test_pulls_and_answers_outlive_a_server_that_is_killed(tmp_path):
+    path = tmp_path / "studies.db"
+    with serving(path) as first:
+        first.post("/api/studies", COINS)
+        pulls = ask(first, "kept", n=3).data["pulls"]
+        assert tell(first, pulls[0]["id"], 1).data["told"] == 1
+        first.process.kill()
+        first.process.wait()
+    with serving(path) as second:
+        assert ask(second, "kept", n=3).data["pulls"] == pulls[1:]
+        assert tell(second, pulls[0]["id"], 1).data["told"] == 0
+        second.process.send_signal(signal.SIGTERM)
+        assert second.process.wait(30) in (0, -signal.SIGTERM)
+    assert Study("coins", storage=path).samples == 1
+
+
+def test_without_tokens_a_server_stays_on_its_own_machine(tmp_path):
+    done = process("serve", str(tmp_path / "s.db"), "--host", "0.0.0.0", timeout=30)
+    assert done.returncode == 2
+    assert "token" in done.stderr
