@@ -25,13 +25,18 @@ OF_REPORT = (
 )
 
 
+def said(*media: str) -> dict[int | str, dict[str, Any]]:
+    """What OpenAPI says of an answer that is no JSON."""
+    return {200: {"content": {each: {"schema": {"type": "string"}} for each in media}}}
+
+
 @router.get("/health", summary="Whether the server answers")
 async def health() -> dict[str, str]:
     """Needs no token."""
     return {"status": "ok", "version": __version__}
 
 
-@router.get("/metrics", response_class=PlainTextResponse, summary="Counts for Prometheus")
+@router.get("/metrics", responses=said("text/plain"), summary="Counts for Prometheus")
 async def metrics(request: Request) -> Response:
     """Needs a token for looking that is not for one study alone."""
     hall = hall_of(request)
@@ -94,7 +99,7 @@ async def study(name: str, request: Request) -> Response:
             "open": found.n_open,
             "rate_per_second": watch["rate"],
             "workers": workers(found),
-            "failures": watch["failures"],
+            "failures": sum(arm.failed for arm in result.arms),
             "items": found.item_count,
         }
     )
@@ -154,8 +159,7 @@ async def cells(name: str, request: Request) -> Response:
 @router.get(
     "/api/studies/{name}/events",
     summary="Standings as they change",
-    response_class=StreamingResponse,
-    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    responses=said("text/event-stream"),
 )
 async def events(name: str, request: Request) -> Response:
     """Server-sent events: `standings`, at most two a second, and `end`."""
@@ -172,7 +176,11 @@ async def events(name: str, request: Request) -> Response:
     return StreamingResponse(stream, media_type="text/event-stream")
 
 
-@router.get("/api/studies/{name}/report", summary="The report, one HTML page")
+@router.get(
+    "/api/studies/{name}/report",
+    summary="The report, one HTML page",
+    responses=said("text/html"),
+)
 async def report(name: str, request: Request) -> Response:
     """What `bestk report` writes."""
     hall = hall_of(request)
