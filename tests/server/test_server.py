@@ -80,6 +80,18 @@ def test_a_pull_made_again_twice_by_one_request_counts_one_failure(server):
     assert server.get("/api/studies/coins").data["failures"] == before + 1
 
 
+def test_an_export_is_what_the_command_writes(guarded):
+    (pull,) = ask(guarded, "exported", guarded.tokens["work"]).data["pulls"]
+    tell(guarded, pull["id"], 1, guarded.tokens["work"])
+    path, look = "/api/studies/coins/export?format=", guarded.tokens["view"]
+    for format in ("csv", "json"):
+        said = good("export", guarded.path, "--study", "coins", "--format", format)
+        assert guarded.get(path + format, look).text.splitlines() == said.splitlines()
+    lines = guarded.get(path + "jsonl", look).text.splitlines()
+    assert pull["id"] in [json.loads(line)["pull"] for line in lines]
+    assert guarded.get(path + "csv", guarded.tokens["rate"]).status == 403
+
+
 def test_labels_are_told_as_they_are_and_pages_may_run_no_code_of_others(server):
     labels = [arm[1] for arm in server.get("/api/studies/coins/snapshot").data["arms"]]
     assert labels == COINS["arms"]

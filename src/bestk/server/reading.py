@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter, Request, Response
 from starlette.responses import PlainTextResponse, StreamingResponse
@@ -19,6 +19,7 @@ from bestk.server.snapshots import workers
 from bestk.server.working import reply, state_of, written
 
 router = APIRouter(tags=["read"])
+MEDIA = {"csv": "text/csv", "json": "application/json", "jsonl": "application/x-ndjson"}
 OF_REPORT = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none';"
     " form-action 'none'; frame-ancestors 'none'; sandbox"
@@ -196,3 +197,19 @@ async def certificate(name: str, request: Request) -> Response:
     await hall.enter(request, "view", name)
     made: dict[str, Any] = await asyncio.to_thread(documents.certificate, hall.address, name)
     return reply(made)
+
+
+@router.get(
+    "/api/studies/{name}/export",
+    summary="Every observation that counts",
+    responses=said(*MEDIA.values()),
+)
+async def export(
+    name: str, request: Request, format: Literal["csv", "json", "jsonl"] = "csv"
+) -> Response:
+    """What `bestk export` writes; of jsonl every line is one of json's rows."""
+    hall = hall_of(request)
+    await hall.enter(request, "view", name)
+    text = await asyncio.to_thread(documents.export, hall.address, name, format)
+    headers = {"content-disposition": f'attachment; filename="observations.{format}"'}
+    return Response(text, media_type=MEDIA[format], headers=headers)
