@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bestk.cli.studies import iso
+from bestk.report.text import iso
 from bestk.decisions.labels import freeze
 from bestk.report.terminal import study as study_tables
 from bestk.storage import Event, SQLiteStorage

@@ -72,6 +72,26 @@ def test_a_pull_given_up_twice_is_given_up_once(server):
     assert server.get("/api/studies/coins").data["failures"] == 1
 
 
+def test_a_pull_made_again_twice_by_one_request_counts_one_failure(server):
+    before = server.get("/api/studies/coins").data["failures"]
+    (pull,) = ask(server, "retried").data["pulls"]
+    body = {"pull": pull["id"], "why": "broke", "request": "first"}
+    assert [server.post("/api/studies/coins/retry", body).status for _ in range(2)] == [200, 200]
+    assert server.get("/api/studies/coins").data["failures"] == before + 1
+
+
+def test_an_export_is_what_the_command_writes(guarded):
+    (pull,) = ask(guarded, "exported", guarded.tokens["work"]).data["pulls"]
+    tell(guarded, pull["id"], 1, guarded.tokens["work"])
+    path, look = "/api/studies/coins/export?format=", guarded.tokens["view"]
+    for format in ("csv", "json"):
+        said = good("export", guarded.path, "--study", "coins", "--format", format)
+        assert guarded.get(path + format, look).text.splitlines() == said.splitlines()
+    lines = guarded.get(path + "jsonl", look).text.splitlines()
+    assert pull["id"] in [json.loads(line)["pull"] for line in lines]
+    assert guarded.get(path + "csv", guarded.tokens["rate"]).status == 403
+
+
 def test_labels_are_told_as_they_are_and_pages_may_run_no_code_of_others(server):
     labels = [arm[1] for arm in server.get("/api/studies/coins/snapshot").data["arms"]]
     assert labels == COINS["arms"]
@@ -96,12 +116,43 @@ def test_pages_of_other_sites_change_nothing(server):
 def test_a_body_that_is_too_long_is_refused(server):
     said = {"Content_Length": str(2 << 20)}  # what it says is enough
     assert server.post("/api/studies/coins/tell", b" ", **said).status == 413
+    chunked = {"Content_Type": "application/json", "Transfer_Encoding": "chunked"}
+    body = b"%x\r\n%s\r\n0\r\n\r\n" % (2 << 20, b" " * (2 << 20))
+    assert server.post("/api/studies/coins/tell", body, **chunked).status == 413
 
 
 def test_nobody_is_let_in_without_a_token(guarded):
     for token in (None, "bestk_00000000_x", guarded.tokens["work"] + "x"):
         assert ask(guarded, "in", token).status == 401
         assert guarded.get("/api/studies", token).status == 401
+        assert guarded.get("/api/openapi.json", token).status == 401
+
+
+def test_a_cookie_changes_nothing_without_the_header_that_other_sites_cannot_send(guarded):
+    login = guarded.post("/login", {"token": guarded.tokens["work"]})
+    cookie = login.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "samesite=strict" in cookie.lower()
+    body = {"n": 1, "worker": "w", "request": "cookie"}
+    path, carried = "/api/studies/coins/ask", {"Cookie": cookie.partition(";")[0]}
+    assert guarded.post(path, body, **carried).status == 403
+    assert guarded.post(path, body, **carried, X_Bestk="1").status == 200
+
+
+def test_a_token_for_one_study_is_of_no_use_for_another_nor_after_its_time(guarded):
+    more = {**COINS, "name": "more"}
+    assert guarded.post("/api/studies", more, guarded.tokens["admin"]).status == 201
+    create = ("token", "create", "--role", "work", "--json")
+    one = json.loads(good(*create, "--study", "coins", guarded.path))["token"]
+    assert guarded.get("/api/studies/coins", one).status == 200
+    assert guarded.get("/api/studies/more", one).status == 403
+    assert guarded.get("/metrics", one).status == 403
+    over = json.loads(good(*create, "--expires", "0.000001s", guarded.path))["token"]
+    assert guarded.get("/api/studies/coins", over).status == 401
+
+
+def test_a_rater_has_one_pull_at_a_time(guarded):
+    assert ask(guarded, "two", guarded.tokens["rate"], n=2).status == 403
 
 
 @pytest.mark.parametrize(

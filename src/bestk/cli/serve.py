@@ -8,9 +8,8 @@ import typer
 
 from bestk.cli.console import note, say, show, show_json
 from bestk.cli.inputs import Json, JsonList
-from bestk.cli.studies import iso
 from bestk.errors import MissingPackageError
-from bestk.report.text import printable
+from bestk.report.text import iso, printable
 
 if TYPE_CHECKING:
     from bestk.server.tokens import Tokens

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import io
-import json as json_
 import shutil
 import sys
 from collections.abc import Iterator
@@ -19,8 +17,7 @@ from bestk.cli.console import say, show, show_json
 from bestk.cli.inputs import File, Json, JsonList, StudyName
 from bestk.errors import BestkError, InputError
 from bestk.output import check_output, replacing
-from bestk.report.cells import label_cell, text_cell
-from bestk.report.text import moment
+from bestk.report.text import iso
 
 if TYPE_CHECKING:
     from bestk.report.terminal.study import Listed
@@ -128,15 +125,9 @@ def export(
     spreadsheets take for a formula ('=1+1), or with an apostrophe, gets an apostrophe in front;
     so does the id of a pull that begins with one of these or with a quotation mark.
     """
+    from bestk.report.export import write_observations
     from bestk.storage.addresses import file_at
-    from bestk.study.reading import (
-        Observation,
-        choose,
-        has_items,
-        observations,
-        open_storage,
-        reading,
-    )
+    from bestk.study.reading import choose, open_storage, reading
 
     if format not in FORMATS:
         raise InputError(f"--format {format} was refused: it is {' or '.join(FORMATS)}")
@@ -145,24 +136,7 @@ def export(
     with reading(file), _writing(output) as stream:
         storage = open_storage(file)
         name = choose(storage, study)
-        rows = observations(storage, name)
-        fields = list(Observation._fields)
-        if not has_items(storage, name):
-            fields.remove("item")
-        if format == "csv":
-            writer = csv.writer(stream)
-            writer.writerow(fields)
-            for seq, pull, arm, reward, asked, told, kind, extra, item in rows:
-                cells = seq, text_cell(pull), label_cell(arm), reward, iso(asked), iso(told), kind
-                beside = None if extra is None else json_.dumps(extra)
-                writer.writerow((*cells, beside, item)[: len(fields)])
-        else:
-            stream.write("[")
-            for i, row in enumerate(rows):
-                data = {field: getattr(row, field) for field in fields}
-                data |= {"asked": iso(row.asked), "told": iso(row.told)}
-                stream.write(",\n" * (i > 0) + json_.dumps(data, allow_nan=False))
-            stream.write("]\n")
+        write_observations(storage, name, format, stream)
 
 
 @contextmanager
@@ -178,8 +152,3 @@ def _writing(output: Path | None) -> Iterator[TextIO]:
             sys.stdout.reconfigure(encoding="utf-8", newline="")
         stream.seek(0)
         shutil.copyfileobj(stream, sys.stdout)
-
-
-def iso(at: float | None) -> str | None:
-    """A time as ISO 8601 has it, in UTC."""
-    return None if at is None else moment(at).isoformat(timespec="microseconds")

@@ -25,3 +25,8 @@ def moment(at: float) -> datetime:
             f"the time {at!r} of an event was refused: there is no such time, so the file is"
             " damaged; `bestk doctor` says what can be recovered"
         ) from None
+
+
+def iso(at: float | None) -> str | None:
+    """A time as ISO 8601 has it, in UTC."""
+    return None if at is None else moment(at).isoformat(timespec="microseconds")

@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from bestk import __version__
 from bestk.errors import BestkError, NothingToCertifyError, PullError, StorageError
@@ -16,6 +17,7 @@ from bestk.server.guard import Guard, Refusal, problem
 from bestk.server.hall import Hall
 from bestk.server.messages import Problem
 
+ROUTERS = (working.router, reading.router, keeping.router, showing.router)
 STATUSES: list[tuple[type[BestkError], int]] = [
     (NoSuchStudy, 404),
     (PullError, 409),
@@ -52,7 +54,7 @@ def make_app(hall: Hall) -> FastAPI:
         responses=RESPONSES,
     )
     app.state.hall, app.state.pages = hall, showing.read_pages()
-    for router in (working.router, reading.router, keeping.router, showing.router):
+    for router in ROUTERS:
         app.include_router(router)
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(BestkError, _explained)
@@ -86,5 +88,18 @@ async def _misread(_: Request, error: Any) -> Response:
     return _answer(422, "InputError", f"{where} was refused: {first['msg']}")
 
 
-async def _not_there(_: Request, error: Any) -> Response:
-    return _answer(error.status_code, "NotFound", str(error.detail), **(error.headers or {}))
+async def _not_there(request: Request, error: Any) -> Response:
+    headers = dict(error.headers or {})
+    if error.status_code == 405:  # the first route of a path knows its own methods alone
+        headers["Allow"] = ", ".join(sorted(_methods(request)))
+    return _answer(error.status_code, "NotFound", str(error.detail), **headers)
+
+
+def _methods(request: Request) -> set[str]:
+    """What can be done at a path."""
+    found = set[str]()
+    for router in ROUTERS:
+        for route in router.routes:
+            if route.matches(request.scope)[0] is not Match.NONE:
+                found |= getattr(route, "methods", None) or set()
+    return found

@@ -1,7 +1,8 @@
-"""Reports and certificates of a study, made in a thread from what is in the storage."""
+"""Reports, certificates and observations of a study, made in a thread from what is in the storage."""
 
 from __future__ import annotations
 
+import io
 import threading
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,3 +27,14 @@ def certificate(address: str, name: str) -> dict[str, Any]:
 
     with _one:
         return make_certificate(address, name)
+
+
+def export(address: str, name: str, format: str) -> str:
+    """Every observation that counts."""
+    from bestk.report.export import write_observations
+    from bestk.study.reading import open_storage
+
+    stream = io.StringIO(newline="")
+    with _one:
+        write_observations(open_storage(address), name, format, stream)
+    return stream.getvalue()

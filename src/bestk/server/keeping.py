@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from bestk.decisions.labels import freeze
-from bestk.errors import InputError
+from bestk.errors import InputError, StorageError
 from bestk.rewards import Ratings, make_rewards
 from bestk.server.guard import Refusal
 from bestk.server.hall import Hall, hall_of, works
@@ -43,6 +43,13 @@ def settings_of(given: NewStudy) -> dict[str, Any]:
     return found
 
 
+def _specification(given: dict[str, Any]) -> Specification:
+    try:
+        return Specification.from_json(json.dumps(given))
+    except StorageError as error:  # it came from the client, not from the storage
+        raise Refusal(400, "InputError", str(error)) from error
+
+
 def check_size(hall: Hall, labels: Any) -> None:
     """Refuse more arms, or longer labels, than the server allows."""
     if len(labels) > hall.limits.arms:
@@ -61,7 +68,7 @@ async def create(given: NewStudy, request: Request) -> Response:
     is_new = name not in catalogue.names()
     try:
         if given.specification is not None:
-            specification = Specification.from_json(json.dumps(given.specification))
+            specification = _specification(given.specification)
             check_size(hall, specification.labels)
             await asyncio.to_thread(catalogue.begin_with, name, specification)
         else:

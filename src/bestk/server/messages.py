@@ -9,14 +9,15 @@ from pydantic import BaseModel, ConfigDict, Field
 NAME = r"^[^/\x00-\x1f\x7f]+$"  # of a study: part of addresses
 Text = Annotated[str, Field(min_length=1, max_length=1000)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
-Label = str | int | Number | list[Any]
+Plain = str | int | Number
+Label = Plain | list[Plain | list[Plain | list[Plain]]]  # lists stand for tuples
 StudyName = Annotated[str, Field(min_length=1, max_length=200, pattern=NAME)]
 
 
 class Message(BaseModel):
-    """Unknown fields are refused: a misspelt one would be overlooked."""
+    """Unknown fields are refused: a misspelt one would be overlooked. Nothing is converted."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class Problem(BaseModel):

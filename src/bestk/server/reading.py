@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter, Request, Response
 from starlette.responses import PlainTextResponse, StreamingResponse
@@ -19,10 +19,16 @@ from bestk.server.snapshots import workers
 from bestk.server.working import reply, state_of, written
 
 router = APIRouter(tags=["read"])
+MEDIA = {"csv": "text/csv", "json": "application/json", "jsonl": "application/x-ndjson"}
 OF_REPORT = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none';"
     " form-action 'none'; frame-ancestors 'none'; sandbox"
 )
+
+
+def said(*media: str) -> dict[int | str, dict[str, Any]]:
+    """What OpenAPI says of an answer that is no JSON."""
+    return {200: {"content": {each: {"schema": {"type": "string"}} for each in media}}}
 
 
 @router.get("/health", summary="Whether the server answers")
@@ -31,7 +37,7 @@ async def health() -> dict[str, str]:
     return {"status": "ok", "version": __version__}
 
 
-@router.get("/metrics", response_class=PlainTextResponse, summary="Counts for Prometheus")
+@router.get("/metrics", responses=said("text/plain"), summary="Counts for Prometheus")
 async def metrics(request: Request) -> Response:
     """Needs a token for looking that is not for one study alone."""
     hall = hall_of(request)
@@ -94,7 +100,7 @@ async def study(name: str, request: Request) -> Response:
             "open": found.n_open,
             "rate_per_second": watch["rate"],
             "workers": workers(found),
-            "failures": watch["failures"],
+            "failures": sum(arm.failed for arm in result.arms),
             "items": found.item_count,
         }
     )
@@ -154,8 +160,7 @@ async def cells(name: str, request: Request) -> Response:
 @router.get(
     "/api/studies/{name}/events",
     summary="Standings as they change",
-    response_class=StreamingResponse,
-    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    responses=said("text/event-stream"),
 )
 async def events(name: str, request: Request) -> Response:
     """Server-sent events: `standings`, at most two a second, and `end`."""
@@ -172,7 +177,11 @@ async def events(name: str, request: Request) -> Response:
     return StreamingResponse(stream, media_type="text/event-stream")
 
 
-@router.get("/api/studies/{name}/report", summary="The report, one HTML page")
+@router.get(
+    "/api/studies/{name}/report",
+    summary="The report, one HTML page",
+    responses=said("text/html"),
+)
 async def report(name: str, request: Request) -> Response:
     """What `bestk report` writes."""
     hall = hall_of(request)
@@ -188,3 +197,19 @@ async def certificate(name: str, request: Request) -> Response:
     await hall.enter(request, "view", name)
     made: dict[str, Any] = await asyncio.to_thread(documents.certificate, hall.address, name)
     return reply(made)
+
+
+@router.get(
+    "/api/studies/{name}/export",
+    summary="Every observation that counts",
+    responses=said(*MEDIA.values()),
+)
+async def export(
+    name: str, request: Request, format: Literal["csv", "json", "jsonl"] = "csv"
+) -> Response:
+    """What `bestk export` writes; of jsonl every line is one of json's rows."""
+    hall = hall_of(request)
+    await hall.enter(request, "view", name)
+    text = await asyncio.to_thread(documents.export, hall.address, name, format)
+    headers = {"content-disposition": f'attachment; filename="observations.{format}"'}
+    return Response(text, media_type=MEDIA[format], headers=headers)

@@ -26,9 +26,20 @@ WAIT = 0.5  # seconds until it is worth asking again, where earlier pulls are wa
 
 def body_of(message: type[Message]) -> dict[str, Any]:
     """What OpenAPI says of a body that the endpoint reads by itself, which is quicker."""
-    schema = message.model_json_schema(ref_template="#/components/schemas/{model}")
-    schema.pop("$defs", None)
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+    schema = message.model_json_schema()
+    whole = _inlined(schema, schema.pop("$defs", {}))  # FastAPI's components have none of these
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": whole}}}}
+
+
+def _inlined(schema: Any, parts: dict[str, Any]) -> Any:
+    """A schema with its parts where they are referred to."""
+    if isinstance(schema, list):
+        return [_inlined(each, parts) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _inlined(parts[schema["$ref"].rpartition("/")[2]], parts)
+    return {key: _inlined(value, parts) for key, value in schema.items()}
 
 
 async def read(request: Request, message: type[M]) -> M:

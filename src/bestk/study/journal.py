@@ -96,13 +96,16 @@ class Journal:
 
     def write(self, events: Sequence[Event]) -> None:
         """Only write; `believe` comes next."""
-        if events:
+        if self._gathered is not None:
+            self._gathered.extend(events)
+        elif events:
             self.storage.append(self.name, events)
 
     def believe(self, events: Sequence[Event]) -> None:
         """Fold what was written, and what others wrote before it."""
         counting, last = self._counting, self._fold.seen + len(events)
-        if self.is_private or (counting is not None and counting.appended(self.name) == last):
+        is_next = self.is_private or self._gathered is not None
+        if is_next or (counting is not None and counting.appended(self.name) == last):
             self._fold.apply(events)  # right after what is known: they need not be read back
         elif events:
             self.sync()
@@ -110,6 +113,8 @@ class Journal:
     def alone(self) -> AbstractContextManager[None]:
         """Nobody else appends meanwhile; a storage need not have it."""
         if self.is_private or not isinstance(self.storage, ExclusiveStorage):
+            return nullcontext()
+        if self._gathered is not None:  # nobody does, within `together`
             return nullcontext()
         return self.storage.alone()
 

@@ -1,0 +1,58 @@
+"""What OpenAPI says of the server is what the server does."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from helpers.served import serving
+
+COINS = {"name": "coins", "arms": ["a", "b", "c"], "k": 1, "rewards": "bernoulli", "max_arms": 9}
+CONFIG = """
+[parameters]
+"path.name" = "coins"
+"""
+NOT_CHECKED = (
+    "positive_data_acceptance",  # no schema says which settings go together, which pulls are open
+    "unsupported_method",  # /logout and others are open to what they ignore
+)
+
+
+def test_schemathesis_finds_nothing(tmp_path):
+    config = tmp_path / "schemathesis.toml"
+    config.write_text(CONFIG)
+    with serving(tmp_path / "studies.db") as server:
+        assert server.post("/api/studies", COINS).status == 201
+        command = [
+            Path(sys.executable).with_name("schemathesis"), "--config-file", config, "run",
+            f"http://127.0.0.1:{server.port}/api/openapi.json",
+            "--seed", "1", "-n", "10", "--phases", "coverage,fuzzing",
+            "--exclude-path-regex", "/events$",  # a stream that does not end
+            "--exclude-checks", ",".join(NOT_CHECKED), "--generation-database", "none",
+        ]  # fmt: skip
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120
+        )
+        assert done.returncode == 0, done.stdout[-5000:]
+        assert server.get("/api/studies/coins/open").status == 200
+
+
+def test_a_path_says_all_that_can_be_done_there(tmp_path):
+    with serving(tmp_path / "studies.db") as server:
+        refused = server.call("PUT", "/api/studies")
+        assert (refused.status, refused.headers["allow"]) == (405, "GET, POST")
+        schema = server.get("/api/openapi.json").text
+        assert schema.count('"$ref"') == schema.count('"$ref":"#/components/schemas/')
+
+
+def test_a_refused_request_leaves_the_others_of_its_moment_alone(tmp_path):
+    with serving(tmp_path / "studies.db") as server:
+        server.post("/api/studies", {**COINS, "rewards": "bounded"})
+        unknown = server.post("/api/studies/coins/fail-low", {"pull": "nobody's", "why": ""})
+        assert (unknown.status, unknown.data["error"]) == (409, "PullError")
+        body = {"n": 1, "worker": "w", "request": "1"}
+        (pull,) = server.post("/api/studies/coins/ask", body).data["pulls"]
+        low = [{"pull": pull["id"], "why": "broke"}] * 2
+        assert [server.post("/api/studies/coins/fail-low", each).status for each in low] == [
+            200
+        ] * 2
+        assert server.get("/api/studies/coins").data["samples"] == 1
