@@ -41,4 +41,4 @@ def coins(chances):
 
 def exact(means):
     """Rewards without noise."""
-    return lambda rng, arm: float(means[arm])
+    return lambda _, arm: float(means[arm])
