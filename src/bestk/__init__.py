@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from bestk.errors import MissingPackageError as MissingPackageError
     from bestk.errors import NothingToCertifyError as NothingToCertifyError
     from bestk.errors import OracleError as OracleError
+    from bestk.errors import PolicyError as PolicyError
     from bestk.errors import PullError as PullError
     from bestk.errors import ResultsFileError as ResultsFileError
     from bestk.errors import StorageError as StorageError
@@ -80,6 +81,7 @@ _HOMES = {
     "MissingPackageError": "errors",
     "NothingToCertifyError": "errors",
     "OracleError": "errors",
+    "PolicyError": "errors",
     "PullError": "errors",
     "ResultsFileError": "errors",
     "StorageError": "errors",
@@ -119,6 +121,8 @@ __all__ = ["__version__", *sorted(_HOMES)]  # noqa: PLE0604 - names of the table
 
 
 def __getattr__(name: str) -> Any:
+    if name == "policies":  # for bestk.policies.register
+        return import_module("bestk.policies")
     if name not in _HOMES:
         raise AttributeError(f"module 'bestk' has no attribute '{name}'")
     value = getattr(import_module(f"bestk.{_HOMES[name]}"), name)

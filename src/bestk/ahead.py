@@ -59,7 +59,9 @@ def programs_for(
     classes: Iterable[str] | None = ("top-k",),
 ) -> list[Program]:
     """The programs of all combinations that there are; None stands for all of a kind."""
-    names = _chosen("policy", {name: name for name in CATALOGUE}, policies)
+    names = _chosen(
+        "policy", {name: name for name, each in CATALOGUE.items() if not each.is_python}, policies
+    )
     families = _chosen("rewards", REWARDS, rewards)
     found: dict[Program, None] = {}
     for name, family, decision in product(names, families, _chosen("class", CLASSES, classes)):

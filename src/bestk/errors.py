@@ -60,6 +60,10 @@ class OracleError(BestkError):
     """A maximisation oracle that contradicts itself; the message shows the weights it was given."""
 
 
+class PolicyError(BestkError):
+    """A policy in Python that broke its contract, or is not here; the message says how."""
+
+
 class NothingToCertifyError(BestkError):
     """A study whose answer is not proved."""
 

@@ -12,12 +12,13 @@ import numpy as np
 
 from bestk.arguments import array, flag, real, scalar, shown, string
 from bestk.bounds.levels import EDITION, EDITIONS
-from bestk.decisions import DecisionClass, decision_from_dict
+from bestk.decisions import DecisionClass, TopK, decision_from_dict
 from bestk.decisions.base import require_decision
 from bestk.errors import InputError
 from bestk.policies import Configured, configure, default_policy
-from bestk.policies.catalogue import BOUNDS, SETS, STOP
-from bestk.policies.configure import ERROR, SLACK, as_recorded
+from bestk.policies.catalogue import BOUNDS, INDEPENDENT, SETS, STOP
+from bestk.policies.checks import ERROR, SLACK
+from bestk.policies.registry import as_recorded
 from bestk.rewards import Gaussian, Rewards, require_rewards, rewards_from_dict
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class Problem:
     items: int | None = None  #: how many items arms are scored on, each once; None: samples
     costs: tuple[float, ...] | None = None  #: of a sample of each arm; None: all alike
     edition: int = EDITION  #: of the rules: a study stays under those it was begun with
+    #: whose evidence judges the answers of a policy in Python, by name and parameters
+    judge: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         require_rewards(self.rewards)
@@ -71,8 +74,21 @@ class Problem:
         for name, value in tidy.items():
             object.__setattr__(self, name, value)
         # what a study records: studies of version 0.1 say nothing of it, and stop by bounds
-        if self.configure(seed=0).params.get(STOP) == SETS:
+        configured = self.configure(seed=0)
+        if configured.judge is not None:
+            object.__setattr__(self, "judge", _recorded(configured.judge))
+        elif configured.params.get(STOP) == SETS:
             object.__setattr__(self, "params", {**self.params, STOP: SETS})
+
+    @property
+    def n_arms(self) -> int:
+        """How many arms there are."""
+        return self.decision.n_arms
+
+    @property
+    def k(self) -> int | None:
+        """How many of them are wanted; None where the class is not the K best."""
+        return self.decision.k if isinstance(self.decision, TopK) else None
 
     def configure(self, seed: int, max_arms: int | None = None) -> Configured:
         """The policy ready to run, its coins drawn from `seed`; `max_arms`: see `configure`."""
@@ -80,7 +96,7 @@ class Problem:
             self.policy or default_policy(self.decision), self.variant, self.params,
             decision=self.decision, delta=self.delta, epsilon=self.epsilon, rewards=self.rewards,
             seed=seed, maximize=self.maximize, max_arms=max_arms, items=self.items,
-            costs=self.costs, edition=self.edition,
+            costs=self.costs, edition=self.edition, judge=self.judge,
         )  # fmt: skip
 
     def stepper(self, seed: int = 0) -> Stepper:
@@ -108,6 +124,7 @@ class Problem:
             **({} if self.items is None else {"items": self.items}),
             **({} if self.costs is None else {"costs": list(self.costs)}),
             **edition,
+            **({} if self.judge is None else {"judge": dict(self.judge)}),
         }
 
     @classmethod
@@ -120,9 +137,19 @@ class Problem:
             given["params"] = as_recorded(data["policy"], decision, data["params"])
             given |= {"items": data.get("items"), "costs": data.get("costs")}
             given |= {"edition": data.get("edition", 1)}
+            if (judge := data.get("judge")) is not None:
+                params = as_recorded(judge["policy"], decision, judge["params"])
+                given["judge"] = {"policy": judge["policy"], "params": params}
             return cls(decision, rewards_from_dict(rewards), **given)
         except (KeyError, TypeError) as error:
             raise InputError(f"not a problem specification: {error!r} is missing or odd") from error
+
+
+def _recorded(judge: Configured) -> dict[str, Any]:
+    """What is written of whose evidence judges: what differs from what goes without saying."""
+    said = {STOP: SETS, INDEPENDENT.name: False}
+    params = {name: each for name, each in judge.params.items() if said.get(name, "") == each}
+    return {"policy": judge.policy.name, "params": params}
 
 
 def plain(value: Any) -> Any:

@@ -1,44 +1,84 @@
-"""Policies in Python by themselves: a problem as they see it, and a driver of a few lines."""
+"""Policies in plain Python that tests register: the pseudocode of LUCB, an even split, a coin."""
 
-from types import SimpleNamespace
+from contextlib import contextmanager
 
-import numpy as np
-
-from bestk import Gaussian, TopK
-
-
-def question(n_arms=None, k=1, decision=None, rewards=None, delta=0.05, epsilon=0.0, maximize=True,
-             **params):  # fmt: skip
-    """What `start` is given."""
-    decision = TopK(n_arms, k) if decision is None else decision
-    return SimpleNamespace(
-        decision=decision, n_arms=decision.n_arms, k=getattr(decision, "k", None),
-        rewards=rewards or Gaussian(0.5), delta=delta, epsilon=epsilon, maximize=maximize,
-        params=params,
-    )  # fmt: skip
+from bestk.policies import CATALOGUE, Parameter, register
+from reference import naive
 
 
-def play(policy, problem, draw, seed=0, most=10**6):
-    """Run it with rewards draw(rng, arm); the answer, sorted, and how often each arm was pulled."""
-    rng = np.random.default_rng(seed)
-    policy.start(problem, np.random.default_rng(seed + 10**6))
-    pulls = np.zeros(problem.n_arms, int)
-    while len(arms := list(policy.ask())):
-        for arm in arms:
-            pulls[arm] += 1
-            policy.tell(arm, draw(rng, arm))
-        assert pulls.sum() <= most
-    return sorted(policy.answer()), pulls
+class Lucb:
+    """LUCB from its pseudocode."""
+
+    guarantee = "error <= delta (Kalyanakrishnan et al. 2012)"
+
+    def start(self, problem, rng):  # noqa: ARG002
+        sigma = problem.rewards.sigma
+        self.naive = naive.Lucb(problem.n_arms, problem.k, problem.epsilon, problem.delta, sigma)
+
+    def ask(self):
+        return self.naive.ask()
+
+    def tell(self, arm, reward):
+        self.naive.tell(arm, reward)
+
+    def answer(self):
+        return self.naive.answer()
 
 
-def normal(means, sigma=0.5):
-    return lambda rng, arm: rng.normal(means[arm], sigma)
+class EvenSplit:
+    """Every arm equally often, until the budget is spent."""
+
+    def start(self, problem, rng):  # noqa: ARG002
+        self.n, self.k, self.left = problem.n_arms, problem.k, problem.params["budget"]
+        self.sums = [0.0] * self.n
+        self.told = []
+
+    def ask(self):
+        if self.left < self.n:
+            return []
+        self.left -= self.n
+        return range(self.n)
+
+    def tell(self, arm, reward):
+        self.sums[arm] += reward
+        self.told.append((arm, reward))
+
+    def answer(self):
+        return naive.best(self.sums, self.k)
 
 
-def coins(chances):
-    return lambda rng, arm: float(rng.random() < chances[arm])
+class Coins:
+    """Samples at random, as often as it is told to, in rounds of three."""
+
+    def start(self, problem, rng):
+        self.problem, self.rng, self.rounds = problem, rng, int(problem.params["rounds"])
+        self.sums, self.counts = [0.0] * problem.n_arms, [0] * problem.n_arms
+
+    def ask(self):
+        self.rounds -= 1
+        return [] if self.rounds < 0 else self.rng.integers(self.problem.n_arms, size=3)
+
+    def tell(self, arm, reward):
+        self.sums[arm] += reward
+        self.counts[arm] += 1
+
+    def answer(self):
+        means = [s / max(1, n) for s, n in zip(self.sums, self.counts, strict=True)]
+        return self.problem.decision.best(means).nonzero()[0]
 
 
-def exact(means):
-    """Rewards without noise."""
-    return lambda _, arm: float(means[arm])
+ROUNDS = Parameter("rounds", 4, "how many")
+
+
+@contextmanager
+def registered():
+    """These policies, under `own-lucb`, `even-split` and `coins`, as long as the block lasts."""
+    before = dict(CATALOGUE)
+    register("own-lucb", Lucb, source="a test")
+    register("even-split", EvenSplit, budget=True)
+    register("coins", Coins, parameters=[ROUNDS], combinatorial=True)
+    try:
+        yield
+    finally:
+        CATALOGUE.clear()
+        CATALOGUE.update(before)

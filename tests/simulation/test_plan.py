@@ -10,6 +10,7 @@ import pytest
 import bestk
 from bestk.kernels import loop, rng
 from bestk.report.figures import plan as plan_figure
+from bestk.report.figures.drawing import STYLES
 from bestk.simulation import planning, replay
 
 MEANS = [0.3, 0.9, 0.6, 0.0, 0.7]  # of the best 2, arms 4 and 2 are at the boundary
@@ -252,4 +253,4 @@ def test_the_figure_has_a_line_a_policy_and_marks_the_gap(swept, tmp_path, monke
 
 
 def test_every_policy_can_be_drawn():
-    assert set(bestk.CATALOGUE) <= set(plan_figure.STYLES)
+    assert set(bestk.CATALOGUE) <= set(STYLES)

@@ -76,9 +76,19 @@ MaxSamples = Annotated[
     int | None,
     typer.Option(help="Cut a run off here: it is then unfinished.", show_default="10^9"),
 ]
+Budget = Annotated[
+    int | None,
+    typer.Option(
+        help="Samples after which every run ends, and its answer counts; policies with a fixed"
+        " budget need it."
+    ),
+]
 Jobs = Annotated[
     int | None,
-    typer.Option(help="Threads; results do not depend on it.", show_default="all cores"),
+    typer.Option(
+        help="Threads (for policies in Python: processes); results do not depend on it.",
+        show_default="all cores",
+    ),
 ]
 
 

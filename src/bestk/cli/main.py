@@ -17,6 +17,7 @@ from bestk.cli.certificates import certify, verify
 from bestk.cli.console import note
 from bestk.cli.evaluation import eval_
 from bestk.cli.files import backup, doctor
+from bestk.cli.loading import load_module
 from bestk.cli.plan import PlanCommand, plan
 from bestk.cli.policies import compile_, policies
 from bestk.cli.race import race
@@ -106,12 +107,22 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    debug: Annotated[bool, typer.Option(help="Show a traceback when something fails.")] = False,
-    version: Annotated[
+    debug: Annotated[  # noqa: ARG001 - read where errors are shown
+        bool, typer.Option(help="Show a traceback when something fails.")
+    ] = False,
+    load: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE.py|MODULE",
+            help="Import this first: what it registers (policies, instances) is known then.",
+        ),
+    ] = None,
+    version: Annotated[  # noqa: ARG001 - its callback does it
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Nothing to do: both are read elsewhere."""
+    for each in load or ():
+        load_module(each)
 
 
 def main() -> None:

@@ -6,20 +6,22 @@ from typing import Annotated, Any
 
 import typer
 
-from bestk.cli.console import progress, say, show, show_json
+from bestk.cli.console import progress, say, show, show_json, warnings_noted
 from bestk.cli.inputs import Json, JsonList
 
 
 def policies(json: JsonList = False) -> None:
     """List every policy with its source, its guarantee and its parameters."""
-    from bestk.policies import CATALOGUE
+    from bestk.policies import load_installed
 
+    with warnings_noted():
+        found = list(load_installed().values())
     if json:
-        show_json([_described(policy) for policy in CATALOGUE.values()])
+        show_json([_described(policy) for policy in found])
     else:
         from bestk.report.terminal.tables import policies as table
 
-        show(table())
+        show(table(found))
 
 
 def _described(policy: Any) -> dict[str, Any]:
@@ -36,6 +38,9 @@ def _described(policy: Any) -> dict[str, Any]:
         **{name: getattr(policy, name) for name in ("name", "title", "source", "about")},
         "guarantee": policy.theorem if policy.proved else None,
         "note": None if policy.proved else policy.theorem,
+        "claim": policy.claim,
+        "python": policy.is_python,
+        "budget": policy.budget,
         "variants": list(policy.variants),
         "slack": policy.slack,
         "k": "1" if policy.single else "any",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv as tables
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -73,6 +74,7 @@ def simulate(
     low: inputs.Low = None,
     high: inputs.High = None,
     max_samples: inputs.MaxSamples = None,
+    budget: inputs.Budget = None,
     jobs: inputs.Jobs = None,
     dask: Dask = None,
     param: Annotated[
@@ -137,7 +139,8 @@ def simulate(
                     runs=runs,
                     seed=seed,
                     max_samples=max_samples,
-                    jobs=threads,
+                    budget=budget,
+                    jobs=threads if threads is not None else os.cpu_count(),
                     executor=executor,
                     progress=lambda done: advance(done, "simulating"),
                 )

@@ -214,6 +214,7 @@ def _arguments(kernel: Kernel, axes: Axes) -> tuple[Any, ...]:
         **dict.fromkeys(("values", "data", "mean", "low", "high", "carry"), floats),
         **dict.fromkeys(("samples", "top_samples", "out", "cancel", "index"), counts),
         **dict.fromkeys(("acceptable", "finished", "right"), flags),
+        "to_budget": False,
         **dict.fromkeys(("run", "first_run", "max_samples", "arm", "i", "first", "last"), 0),
         **dict.fromkeys(("reward", "least", "target", "sign", "t", "s", "v", "c", "warm"), 0.0),
     }

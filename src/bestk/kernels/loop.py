@@ -85,6 +85,7 @@ def play_many(
     world: World,
     first_run: int,
     max_samples: int,
+    to_budget: bool,
     values: FloatArray,
     acceptable: BoolArray,
     least: float,
@@ -99,12 +100,14 @@ def play_many(
 
     `values` are the means as the policy sees them (negated to minimise). A run is right if it
     finished with a valid answer (`score`); `top_samples` counts the samples of the arms that are
-    `acceptable`.
+    `acceptable`. With `to_budget` a run that reaches `max_samples` has finished, too: the answer
+    that it has then counts.
     """
     for r in range(samples.shape[0]):
         if cancel[0] != 0:
             return
-        finished[r] = play(state, spec, world, first_run + r, max_samples, out, cancel)
+        stopped = play(state, spec, world, first_run + r, max_samples, out, cancel)
+        finished[r] = stopped or (to_budget and cancel[0] == 0)
         samples[r] = state.clock[TOTAL]
         for i in range(spec.n_arms):
             if acceptable[i]:

@@ -111,7 +111,11 @@ def normal_quantile(p: float) -> float:
 
 def draw(world: World, seed: int, run: int, arm: int, n: int) -> float:
     """The n-th simulated reward of an arm in a run."""
-    u = uniform(seed, run, arm, n, REWARD)
+    return shaped(world, arm, uniform(seed, run, arm, n, REWARD))
+
+
+def shaped(world: World, arm: int, u: float) -> float:
+    """A uniform number as a reward of an arm."""
     if world.law == GAUSSIAN:
         return world.means[arm] + world.sigma * normal_quantile(u)
     if world.law == BERNOULLI:

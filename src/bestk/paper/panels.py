@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bestk.errors import InputError, UnknownName
-from bestk.policies import CATALOGUE
+from bestk.policies import find
 from bestk.simulation import Instance, make_instance
 
 NU = 0.01  # Section 5: "the probability of making a mistake is set to nu = 0.01"
@@ -51,7 +51,7 @@ VARIANTS = ("faithful", "heuristic")
 
 def variant_of(policy: str, variant: str) -> str | None:
     """The variant of a policy; one that has none is the same wherever it is run."""
-    return variant if CATALOGUE[policy].variants else None
+    return variant if find(policy).variants else None
 
 
 def _panels(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 from bestk.bounds.levels import FAITHFUL_EPS, SPLIT, UNIFORM
@@ -20,6 +22,7 @@ class Parameter:
     about: str
     choices: tuple[str, ...] = ()  # empty: numbers
     count: int = 1  # how many numbers; more than one: separated by commas
+    whole: bool = False  # a positive integer
 
 
 LIL_BOUND, EVIDENCE_BOUND = "lil", "evidence"
@@ -41,11 +44,17 @@ INDEPENDENT = Parameter(
 WEIGHTS = Parameter(
     "weights", None, "w1,w2,w3 of the hybrid stop (default: a rule in N and K)", count=3
 )
+BUDGET = Parameter("budget", None, "how many pulls there are in all; must be given", whole=True)
 
 
 @dataclass(frozen=True)
 class Policy:
-    """One entry of the catalogue: facts for people, codes for kernels."""
+    """One entry of the catalogue: facts for people, codes for kernels.
+
+    A policy in plain Python (`python`: its class, or "module:Class" to be imported when needed)
+    samples and answers by itself; what is proved of its answers in a study is e-lucb's evidence,
+    or e-clucb's, whose codes the kernels read in its place.
+    """
 
     name: str
     title: str
@@ -61,6 +70,26 @@ class Policy:
     single: bool = False  # K = 1 only
     combinatorial: bool = False  # answers any decision class, not the K largest alone
     parameters: tuple[Parameter, ...] = field(default=(EPS, BOUND))
+    python: Callable[[], Any] | str | None = None
+    claim: str | None = None  # what the author of a policy in Python says is proved of it
+
+    @property
+    def is_python(self) -> bool:
+        """Whether it is a class in plain Python, not compiled."""
+        return self.python is not None
+
+    @property
+    def budget(self) -> bool:
+        """Whether it spends a fixed budget."""
+        return BUDGET in self.parameters
+
+    def make(self) -> Any:
+        """A new object of a policy in Python."""
+        if isinstance(self.python, str):
+            module, _, name = self.python.partition(":")
+            return getattr(import_module(module), name)()
+        assert self.python is not None
+        return self.python()
 
     @property
     def variants(self) -> tuple[str, ...]:

@@ -4,36 +4,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from bestk.arguments import integer, real, shown
+from bestk.arguments import integer, shown
 from bestk.bounds import levels as lv
 from bestk.bounds.codes import Code, set_code
 from bestk.compiled.programs import Axes
 from bestk.confidence import item_evidence, policy_evidence
 from bestk.decisions import DecisionClass, TopK
-from bestk.errors import InputError, UnknownName
+from bestk.errors import InputError
 from bestk.kernels import step
 from bestk.kernels import types as t
 from bestk.policies.catalogue import (
     BOUNDS,
-    CATALOGUE,
-    COMBINATORIAL_DEFAULT,
-    DEFAULT,
+    BUDGET,
     EVIDENCE_BOUND,
     GROWING,
+    INDEPENDENT,
     RULES,
     SETS,
     STOP,
     THRESHOLD,
     Policy,
 )
+from bestk.policies.checks import check, check_items, check_open
 from bestk.policies.parameters import read_costs, read_params, read_weights
+from bestk.policies.registry import default_policy, find, find_or_absent
 from bestk.rewards import Gaussian, Rewards, SubGaussian
 
-ERROR = "the wanted error must lie in (0, 1)"
-SLACK = "the slack must be 0 or a positive number"
+DEPENDENT = (INDEPENDENT.name, False)
 BALANCE = 4  # a side has many arms if it has at least a quarter of the other's; arbitrary
 SHARE = 100  # every arm of e-lucb gets a hundredth of an even share: 1% of the samples at most
 
@@ -52,6 +52,7 @@ class Configured:
     evidence: t.Evidence  # what evidence reads
     code: Code | None = None  # of the sets rule
     costs: t.FloatArray | None = None  # of the arms
+    judge: Configured | None = None  # of a policy in Python: whose evidence judges its answer
 
     @property
     def bets(self) -> bool:
@@ -68,30 +69,6 @@ class Configured:
         """The state before the first observation."""
         codes = None if self.code is None else self.code.arms
         return step.new_state(self.spec, self.table, self.evidence, codes, self.costs)
-
-
-def find(name: str) -> Policy:
-    """The catalogue entry of that name."""
-    if name not in CATALOGUE:
-        raise UnknownName("policy", name, CATALOGUE)
-    return CATALOGUE[name]
-
-
-def default_policy(decision: DecisionClass) -> str:
-    """What runs when no policy is named."""
-    return DEFAULT if isinstance(decision, TopK) else COMBINATORIAL_DEFAULT
-
-
-def as_recorded(name: str, decision: DecisionClass, params: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The parameters that a log holds, with what went without saying in version 0.1."""
-    compares_sets = name == COMBINATORIAL_DEFAULT and not _has_rank(decision)
-    if compares_sets and isinstance(params, Mapping) and STOP not in params:
-        return {**params, STOP: BOUNDS}
-    return params
-
-
-def _has_rank(decision: DecisionClass) -> bool:
-    return decision.structure is not None and decision.structure.rank is not None
 
 
 def _lil_ucb(variant: str | None, nu: float, n_arms: int, eps: float) -> tuple[float, float, float]:
@@ -111,27 +88,6 @@ def _lil(
     if variant == "faithful":
         lv.check_lemma(max(high, low), eps)
     return high, low
-
-
-def _check(policy: Policy, decision: DecisionClass, delta: float, epsilon: float) -> None:
-    if not 0.0 < real(delta, "delta", ERROR) < 1.0:
-        raise InputError(f"delta={delta} was refused: {ERROR}")
-    if not real(epsilon, "epsilon", SLACK) >= 0.0:
-        raise InputError(f"epsilon={epsilon} was refused: {SLACK}")
-    if epsilon > 0.0 and not policy.slack:
-        raise InputError(
-            f"epsilon={epsilon} was refused: the stopping rule of {policy.name} cannot use a slack"
-        )
-    if not isinstance(decision, TopK) and not policy.combinatorial:
-        able = ", ".join(name for name, other in CATALOGUE.items() if other.combinatorial)
-        raise InputError(
-            f"policy {policy.name} was refused: it finds the K largest means; for the class"
-            f" {decision.kind} use one of {able}"
-        )
-    if policy.single and isinstance(decision, TopK) and decision.k != 1:
-        raise InputError(
-            f"K={decision.k} was refused: {policy.name} finds the single best arm, K must be 1"
-        )
 
 
 def _balanced(n_arms: int, k: int) -> bool:
@@ -158,49 +114,6 @@ def _seed(seed: int) -> int:
             f"seed {shown(found)} was refused: it must be an integer from 0 to 2^63 - 1"
         )
     return found
-
-
-def _check_open(
-    name: str, decision: DecisionClass, evidence: bool, values: Mapping[str, Any], max_arms: int
-) -> None:
-    """Refuse what Theorem 5 of docs/e-lucb.md does not cover."""
-    if integer(max_arms, "max_arms") < decision.n_arms:
-        raise InputError(
-            f"max_arms={max_arms} was refused: it must be a whole number, at least the"
-            f" {decision.n_arms} arms there are"
-        )
-    if not isinstance(decision, TopK):
-        raise InputError(
-            f"max_arms was refused: the class {decision.kind} names its arms; only where the K best"
-            " are wanted may arms come and go"
-        )
-    if not evidence or THRESHOLD in values:
-        raise InputError(
-            f"max_arms was refused: the bounds of {name} depend on how many arms there are; use"
-            " e-lucb, or bound=evidence where the policy has it"
-        )
-    if values.get("weights") is not None:
-        raise InputError("weights were refused: where arms come and go there is no hybrid stop")
-
-
-def _check_items(
-    policy: Policy, decision: DecisionClass, items: int, values: Mapping[str, Any], is_open: bool
-) -> None:
-    """Refuse what Theorem 1 of docs/evaluation.md does not cover."""
-    if integer(items, "items") < 1:
-        raise InputError(f"items={items} were refused: there must be one at least")
-    if policy.name != DEFAULT or not isinstance(decision, TopK):
-        raise InputError(
-            f"items were refused: the K best on a finite set of items are found by e-lucb, not by"
-            f" {policy.name} on the class {decision.kind}"
-        )
-    if is_open:
-        raise InputError("max_arms was refused: the arms of an evaluation are fixed")
-    if not values["independent"]:
-        raise InputError(
-            "independent=false was refused: every arm scores the items in an order of its own, so"
-            " that shared items do no harm"
-        )
 
 
 def _stop(values: Mapping[str, Any], decision: DecisionClass) -> str:
@@ -267,6 +180,31 @@ def _theorem(
     return f"docs/e-lucb.md, Theorem {number}"
 
 
+def _python(
+    policy: Policy,
+    variant: str | None,
+    params: Mapping[str, Any],
+    judge: Mapping[str, Any] | None,
+    refused: Mapping[str, Any],
+    **problem: Any,
+) -> Configured:
+    """A policy in Python: what kernels read is its judge's, of which alone something is proved."""
+    check(policy, problem["decision"], problem["delta"], problem["epsilon"])
+    for name, value in refused.items():
+        if value is not None:
+            raise InputError(
+                f"{name} were refused: {policy.name}, a policy in Python, knows nothing of them"
+            )
+    values = read_params(policy, variant, params)[1] if policy.parameters else dict(params)
+    if policy.budget and values[BUDGET.name] is None:
+        raise InputError(f"the budget is missing: {policy.name} spends a fixed number of pulls")
+    if judge is None:
+        given = {name: each for name, each in values.items() if (name, each) == DEPENDENT}
+        judge = {"policy": default_policy(problem["decision"]), "params": given}
+    found = configure(judge["policy"], None, judge["params"], **problem)
+    return replace(found, policy=policy, params=values, guarantee=None, theorem=None, judge=found)
+
+
 def configure(
     name: str,
     variant: str | None = None,
@@ -283,6 +221,7 @@ def configure(
     items: int | None = None,
     costs: Sequence[float] | None = None,
     edition: int = lv.EDITION,
+    judge: Mapping[str, Any] | None = None,
 ) -> Configured:
     """Check every setting and resolve it to kernel numbers; refuse what no theorem covers.
 
@@ -291,9 +230,17 @@ def configure(
     Algorithm 3 on the K largest too, where Algorithm 2 makes the same decisions faster. `max_arms`
     is how many arms there ever are, where they come and go, `items` how many each arm scores, once,
     if those are what means are taken over, `costs` what samples cost. Version 0.1 was `edition` 1.
+    `judge` (policy and params) judges the answer of a policy in Python; with it, one that is not
+    registered here is no error.
     """
-    policy = find(name)
-    _check(policy, decision, delta, epsilon)
+    policy = find(name) if judge is None else find_or_absent(name)
+    if policy.is_python:
+        return _python(
+            policy, variant, params or {}, judge,
+            {"max_arms": max_arms, "items": items, "costs": costs}, decision=decision, delta=delta,
+            epsilon=epsilon, rewards=rewards, seed=seed, maximize=maximize, edition=edition,
+        )  # fmt: skip
+    check(policy, decision, delta, epsilon)
     if maximize and decision.minimise_only:
         raise InputError(
             "maximising was refused: a path through a graph with cycles can only be minimised, with"
@@ -305,13 +252,13 @@ def configure(
     family = policy.family if k and not generalised else t.CPE
     shape = decision.structure if family == t.CPE else None
     if items is not None:
-        _check_items(policy, decision, items, values, max_arms is not None)
+        check_items(policy, decision, items, values, max_arms is not None)
     eps, glr = values.get("eps", 0.0), THRESHOLD in values
     scale, lam, high, low = 1.0, 0.0, 1.0, 1.0
     hybrid = lv.NO_HYBRID
     code: Code | None = None
     if max_arms is not None:
-        _check_open(name, decision, evidence, values, max_arms)
+        check_open(name, decision, evidence, values, max_arms)
         high = low = lv.open_level(delta, max_arms)
         lv.check_level(high)
     elif policy.radius == t.EVIDENCE:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
-from bestk.arguments import array, real, shown
+from bestk.arguments import array, count, real, shown
 from bestk.bounds import levels as lv
 from bestk.errors import InputError, UnknownName
 from bestk.kernels.types import EVIDENCE, FloatArray
@@ -62,6 +63,8 @@ def _value(policy: Policy, parameter: Parameter, given: Any) -> Any:
         if text not in parameter.choices:
             raise UnknownName(f"{parameter.name} of {policy.name}", str(given), parameter.choices)
         return text == "true" if parameter.choices == FLAG else given
+    if parameter.whole:
+        return _whole(parameter, given)
     parts = given.split(",") if isinstance(given, str) else given
     try:
         if parameter.count == 1:
@@ -75,6 +78,12 @@ def _value(policy: Policy, parameter: Parameter, given: Any) -> Any:
             f"parameter {parameter.name}={shown(given)} was refused: {policy.name} expects {what}"
         )
     return numbers
+
+
+def _whole(parameter: Parameter, given: Any) -> int:
+    with suppress(ValueError):  # refused by name below
+        given = int(given) if isinstance(given, str) else given
+    return count(given, parameter.name, 1)
 
 
 def _number(given: Any) -> float:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from bestk.decisions import TopK
 from bestk.errors import InputError
 from bestk.kernels.types import FloatArray, IntArray
+from bestk.policies.protocol import Question
 
 
 class Tally:
@@ -35,7 +34,7 @@ class Tally:
         return self.sums / np.maximum(self.counts, 1)
 
 
-def wanted(problem: Any, policy: str) -> int:
+def wanted(problem: Question, policy: str) -> int:
     """K, of a problem that asks for the K best."""
     if not isinstance(problem.decision, TopK):
         raise InputError(
@@ -44,7 +43,7 @@ def wanted(problem: Any, policy: str) -> int:
     return problem.decision.k
 
 
-def budget_of(problem: Any, policy: str, least: int, why: str) -> int:
+def budget_of(problem: Question, policy: str, least: int, why: str) -> int:
     """How many pulls there may be in all; refused below `least`."""
     budget = int(problem.params["budget"])
     if budget < least:

@@ -6,6 +6,7 @@ and in whatever company it is played.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,9 +15,11 @@ from bestk.compiled.live import Kernels, Machine, is_python
 from bestk.compiled.programs import PLAY, TURN, Loaded, Program
 from bestk.kernels import loop
 from bestk.kernels.types import TOTAL, BoolArray, IntArray, State
+from bestk.policies.driving import Driven
 from bestk.policies.stepper import Stepper
 from bestk.problem import Problem
 from bestk.simulation.instances import Instance
+from bestk.simulation.streams import Stream, policy_generator
 
 ROUNDING = 1e-12  # forgiven when a total or a difference is compared
 
@@ -34,9 +37,16 @@ class Batch:
     """Consecutive runs of one simulation, yet to be played."""
 
     def __init__(
-        self, instance: Instance, problem: Problem, seed: int, max_samples: int, runs: range
+        self,
+        instance: Instance,
+        problem: Problem,
+        seed: int,
+        max_samples: int,
+        runs: range,
+        to_budget: bool = False,  # whether a run that reaches max_samples has finished
     ) -> None:
-        self.instance, self.max_samples, self.runs = instance, max_samples, runs
+        self.instance, self.problem, self.seed = instance, problem, seed
+        self.max_samples, self.to_budget, self.runs = max_samples, to_budget, runs
         self.configured = problem.configure(seed)
         self.world = instance.world(problem.rewards)
         self.acceptable = _acceptable(instance, problem.epsilon)
@@ -51,9 +61,21 @@ class Batch:
         kind = TURN if is_python(self.configured.spec) else PLAY
         return Program(kind, self.configured.axes)
 
+    def again(self, runs: range) -> Batch:
+        """Other runs of the same simulation."""
+        given = self.instance, self.problem, self.seed, self.max_samples
+        return Batch(*given, runs, self.to_budget)
+
+    @property
+    def is_stepped(self) -> bool:
+        """Whether the policy, or what draws its rewards, is the user's Python."""
+        return self.configured.policy.is_python or self.instance.draws is not None
+
     def play(self, part: range, loaded: Loaded | None) -> int:
         """Run the runs of `part`, compiled or not; returns how many."""
-        if is_python(self.configured.spec):
+        if self.is_stepped:
+            self._play_steps(part)
+        elif is_python(self.configured.spec):
             self._play_in_python(part)
         else:
             self._play(part, self.configured.new_state(), loaded)
@@ -61,6 +83,8 @@ class Batch:
 
     def counted(self, part: range, loaded: Loaded | None) -> IntArray:
         """Run the runs of `part`; how often each arm was sampled in all of them."""
+        if self.is_stepped:
+            return self._play_steps(part)
         state, counts = self.configured.new_state(), np.zeros(self.configured.spec.n_arms, np.int64)
         for run in part:
             self._play(range(run, run + 1), state, loaded)
@@ -75,6 +99,7 @@ class Batch:
             self.world,
             part.start,
             self.max_samples,
+            self.to_budget,
             self.instance.values,
             self.acceptable,
             self.least,
@@ -105,12 +130,52 @@ class Batch:
             while stepper.finish(begun):
                 begun = machine.call("turn", self.world, run, out)
                 if state.clock[TOTAL] >= self.max_samples or self.cancel[0]:
+                    self.outcome.finished[i] = self.to_budget
                     break
             else:
                 self.outcome.finished[i] = True
+            if self.outcome.finished[i]:
                 self.outcome.right[i] = machine.call("score", *scored)
             self.outcome.samples[i] = state.clock[TOTAL]
             self.outcome.top_samples[i] = state.counts[self.acceptable].sum()
+
+    def _play_steps(self, part: range) -> IntArray:
+        """The same loop around a policy in Python, or rewards that the user draws; counts."""
+        question = replace(self.problem, params=self.configured.params)
+        sampled = np.zeros(len(self.acceptable), np.int64)
+        for run in part:
+            policy: Driven | Stepper
+            if self.configured.policy.is_python:
+                policy = Driven(self.configured, question, policy_generator(self.seed, run))
+            else:
+                policy = Stepper(self.instance.decision, self.configured)
+                policy.reset(run)
+            stream = Stream(self.world, self.seed, run, self.instance.draws)
+            counts = [0] * len(self.acceptable)
+            total, finished = 0, False
+            while total < self.max_samples:
+                arms = policy.ask()[: self.max_samples - total]
+                if not arms:
+                    finished = True
+                    break
+                for arm in arms:
+                    policy.tell(arm, stream.take(arm))
+                    counts[arm] += 1
+                total += len(arms)
+            i = run - self.runs.start
+            self.outcome.samples[i] = total
+            self.outcome.top_samples[i] = np.array(counts)[self.acceptable].sum()
+            sampled += counts
+            self.outcome.finished[i] = finished or self.to_budget
+            if self.outcome.finished[i]:
+                self.outcome.right[i] = self._is_valid(policy.answer())
+        return sampled
+
+    def _is_valid(self, answer: list[int]) -> bool:
+        """As `loop.score` has it."""
+        if self.instance.k is None:
+            return bool(self.instance.values[answer].sum() >= self.least)
+        return bool(self.acceptable[answer].all())
 
 
 def _acceptable(instance: Instance, epsilon: float) -> BoolArray:

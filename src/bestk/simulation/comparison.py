@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bestk.errors import InputError, UnknownName
-from bestk.policies import CATALOGUE
+from bestk.errors import InputError
+from bestk.policies import find
 from bestk.simulation.records import SimulationResult
 
 if TYPE_CHECKING:
@@ -42,9 +42,7 @@ def entries(policies: Sequence[str], variant: str | None, params: dict[str, Any]
     found: list[Entry] = []
     used: set[str] = set()
     for name, _, own in split:
-        policy = CATALOGUE.get(name)
-        if policy is None:
-            raise UnknownName("policy", name, CATALOGUE)
+        policy = find(name)
         known = {parameter.name for parameter in policy.parameters}
         mine = {key: value for key, value in params.items() if key in known}
         used |= mine.keys()

@@ -15,11 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from bestk.arguments import count, integer, require_executor, shown
+from bestk.arguments import count, integer, require_executor, shown, string
 from bestk.compiled.programs import seconds_waited
 from bestk.decisions import DecisionClass
 from bestk.errors import InputError, TiedMeansWarning
 from bestk.kernels.types import BERNOULLI
+from bestk.policies import Policy, default_policy, find
+from bestk.policies.catalogue import BUDGET
 from bestk.problem import Problem
 from bestk.rewards import Bounded, Gaussian, Rewards
 from bestk.simulation.batch import Batch
@@ -71,6 +73,34 @@ def _check(instance: Instance, problem: Problem, cap: int | None) -> None:
         )
 
 
+def _limits(
+    entry: Policy,
+    params: object,
+    instance: Instance,
+    budget: object,
+    max_samples: object,
+) -> tuple[Any, int | None, bool]:
+    """The policy's parameters, where a run is cut off, and whether its answer counts then."""
+    given = {} if params is None else params
+    most = None if max_samples is None else whole(max_samples, "max_samples")
+    if budget is None:
+        return given, most, False
+    pulls = whole(budget, "budget")
+    if most is not None:
+        raise InputError("max_samples was refused: with a budget runs end there")
+    if entry.budget:
+        if not isinstance(given, Mapping) or given.get(BUDGET.name, pulls) != pulls:
+            raise InputError(f"budget={pulls} was refused: params name another one")
+        return {**given, BUDGET.name: pulls}, None, False
+    n_arms = instance.decision.n_arms
+    if pulls < n_arms:
+        raise InputError(
+            f"budget={pulls} was refused: {entry.name} answers once each of the {n_arms} arms was"
+            " sampled"
+        )
+    return given, pulls, True
+
+
 def as_instance(
     instance: Instance | str | Sequence[float],
     arms: int | None,
@@ -119,6 +149,7 @@ def simulate(
     runs: int = 100,
     seed: int = 1,
     max_samples: int | None = None,
+    budget: int | None = None,
     jobs: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
@@ -132,11 +163,17 @@ def simulate(
     the *total* of the answer is within epsilon of the best total. The same seed gives the same
     numbers every time, on any number of `jobs` (default: one a core), and all policies see the
     same rewards. A run that reaches `max_samples` (default 10^9) is unfinished and never right.
-    Runs are spread over `jobs` threads, or over an `executor` of `jobs` processes or machines (any
-    `concurrent.futures.Executor`, such as Dask's `client.get_executor()`). `rewards` are by
-    default `Gaussian()`, of a replay without replacement `Bounded()`.
+    With a `budget` every run ends there, or before, and its answer counts: `wrong` out of `runs`
+    estimates the error probability at that budget; policies that spend a fixed budget need it.
+    Policies in Python (`bestk.policies.register`) run in this process, or in so many processes if
+    `jobs` is given. Otherwise runs are spread over `jobs` threads, or over an `executor` of `jobs`
+    processes or machines (any `concurrent.futures.Executor`, such as Dask's
+    `client.get_executor()`). `rewards` are by default `Gaussian()`, of a replay without
+    replacement `Bounded()`.
     """
     instance = as_instance(instance, arms, k, alpha, decision, maximize)
+    entry = find(default_policy(instance.decision) if policy is None else string(policy, "policy"))
+    own, max_samples, to_budget = _limits(entry, params, instance, budget, max_samples)
     problem = Problem(
         instance.decision,
         rewards if rewards is not None else assumed_by_default(instance),
@@ -144,33 +181,37 @@ def simulate(
         epsilon,
         policy,
         variant,
-        {} if params is None else params,
+        own,
         instance.maximize,
         instance.items,
     )
-    runs, jobs = whole(runs, "runs"), whole(os.cpu_count() or 1 if jobs is None else jobs, "jobs")
-    max_samples = None if max_samples is None else whole(max_samples, "max_samples")
+    usual = 1 if entry.is_python else os.cpu_count() or 1
+    runs, jobs = whole(runs, "runs"), whole(usual if jobs is None else jobs, "jobs")
     if executor is not None:
         require_executor(executor)
-    _check(instance, problem, max_samples)
+    _check(instance, problem, problem.params.get(BUDGET.name) or max_samples)
     seed = integer(seed, "seed")
     configured = problem.configure(seed)
     cap = max_samples if max_samples is not None else MAX_SAMPLES
-    make, progress = partial(Batch, instance, problem, seed, cap), progress or ignore
+    make = partial(Batch, instance, problem, seed, cap, to_budget=to_budget)
+    progress = progress or ignore
     started = time.perf_counter() - seconds_waited()
     if executor is None:
         outcome = play_here(make(range(runs)), jobs, progress)
     else:
-        outcome = play_on(executor, make, runs, jobs, progress)
+        sent = entry if entry.is_python else None
+        outcome = play_on(executor, make, range(runs), jobs, progress, sent)
     seconds = time.perf_counter() - seconds_waited() - started
     return SimulationResult(
         instance=instance,
         problem=problem,
         variant=configured.variant,
         params=configured.params,
-        guarantee=configured.guarantee,
+        guarantee=None if to_budget else configured.guarantee,
         seed=seed,
         max_samples=cap,
         seconds=seconds,
+        budget=configured.params.get(BUDGET.name) if entry.budget else cap if to_budget else None,
+        claim=entry.claim,
         **outcome._asdict(),
     )

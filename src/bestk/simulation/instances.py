@@ -18,6 +18,7 @@ from bestk.decisions.topk import parse_k
 from bestk.errors import InputError, UnknownName
 from bestk.kernels.types import BoolArray, FloatArray, World
 from bestk.rewards import Rewards
+from bestk.simulation.streams import Draw
 
 if TYPE_CHECKING:
     from bestk.simulation.pools import Pool
@@ -36,6 +37,7 @@ class Instance:
     decision: DecisionClass
     maximize: bool = True
     pool: Pool | None = None  #: what rewards are drawn from, where means do not say it all
+    draws: tuple[Draw, ...] | None = None  #: or what draws them, the user's own functions
 
     def world(self, rewards: Rewards) -> World:
         """How rewards are drawn: normal with the assumption's sigma, coins, or from the pool."""

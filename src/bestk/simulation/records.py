@@ -62,6 +62,8 @@ class SimulationResult:
     top_samples: IntArray  #: per run, of which from arms that may be answered
     finished: BoolArray  #: per run
     right: BoolArray  #: per run: finished, and a valid answer
+    budget: int | None = None  #: pulls after which every run ends, and its answer counts
+    claim: str | None = None  #: what the author of a policy in Python claims; nothing we checked
 
     @property
     def runs(self) -> int:
@@ -152,6 +154,8 @@ class SimulationResult:
             "wrong": self.wrong,
             "unfinished": self.unfinished,
             "guarantee": self.guarantee,
+            "claim": self.claim,
+            "budget": self.budget,
             "lower_bound": self.lower_bound,
             "seconds": self.seconds,
             "steps_per_second": float(self.samples.sum()) / max(self.seconds, 1e-9),
@@ -175,8 +179,17 @@ class SimulationResult:
             raise MissingPackageError("SimulationResult.to_pandas", "pandas", "pandas") from None
         return DataFrame(self.rows(), columns=list(RUN_COLUMNS))
 
+    @property
+    def proved(self) -> str:
+        """What is known of the error, for people; an author's claim is named as such."""
+        if self.guarantee is not None:
+            return f"error <= {self.guarantee:g} proved"
+        if self.problem.judge is not None:
+            return "no claim" if self.claim is None else f"its author claims: {self.claim}"
+        return "heuristic" if self.budget is None else "nothing proved at a budget"
+
     def __str__(self) -> str:
-        proved = "heuristic" if self.guarantee is None else f"error <= {self.guarantee:g} proved"
+        proved = self.proved
         name = f"{self.problem.policy}" + (f" ({self.variant})" if self.variant else "")
         what = f"K={self.instance.k}" if self.instance.k else self.instance.decision.kind
         return (

@@ -17,7 +17,7 @@ from bestk import (
     TopK,
 )
 from bestk.policies.fixed_budget.csar import CSAR, cumulated
-from helpers.python_policies import question
+from helpers.driven import question
 
 GRID = [("s", "a"), ("s", "b"), ("a", "t"), ("b", "t"), ("a", "b")]
 CLASSES = {

@@ -7,7 +7,7 @@ import pytest
 
 from bestk import InputError, SpanningTree
 from bestk.policies.fixed_budget.sar import SAR, cumulated, logbar
-from helpers.python_policies import exact, normal, play, question
+from helpers.driven import exact, normal, play, question
 
 
 def test_phases_are_as_worked_out_by_hand():

@@ -7,7 +7,7 @@ import pytest
 
 from bestk import InputError
 from bestk.policies.fixed_budget.sequential_halving import SequentialHalving, rounds
-from helpers.python_policies import exact, normal, play, question
+from helpers.driven import exact, normal, play, question
 
 
 def test_there_are_so_many_rounds():

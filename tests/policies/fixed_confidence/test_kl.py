@@ -12,7 +12,7 @@ from bestk.policies.fixed_confidence import kl_lucb, kl_racing
 from bestk.policies.fixed_confidence.kl_bounds import bounds, upper
 from bestk.policies.fixed_confidence.kl_lucb import KLLUCB
 from bestk.policies.fixed_confidence.kl_racing import KLRacing
-from helpers.python_policies import coins, play, question
+from helpers.driven import coins, play, question
 
 COINS = Bernoulli()
 

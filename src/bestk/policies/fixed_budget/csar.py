@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from bestk.decisions.base import Forced, constrained
 from bestk.errors import InputError
 from bestk.kernels.types import BoolArray, FloatArray
+from bestk.policies.protocol import Question
 from bestk.policies.tally import Tally, budget_of, rounds_of
 
 NAME = "csar"
@@ -42,7 +42,7 @@ class CSAR(Tally):
 
     guarantee = None
 
-    def start(self, problem: Any, rng: np.random.Generator) -> None:  # noqa: ARG002
+    def start(self, problem: Question, rng: np.random.Generator) -> None:  # noqa: ARG002
         """No arm is accepted (A) or rejected (B)."""
         self.decision = problem.decision
         if self.decision.minimise_only:

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from bestk.kernels.types import IntArray
+from bestk.policies.protocol import Question
 from bestk.policies.tally import Tally, budget_of, descending, rounds_of, wanted
 
 NAME = "sar"
@@ -41,7 +41,7 @@ class SAR(Tally):
 
     guarantee = None
 
-    def start(self, problem: Any, rng: np.random.Generator) -> None:  # noqa: ARG002
+    def start(self, problem: Question, rng: np.random.Generator) -> None:  # noqa: ARG002
         """All arms are active, K are wanted."""
         self.left = wanted(problem, NAME)  # m(k)
         self.begin(problem.decision.n_arms)

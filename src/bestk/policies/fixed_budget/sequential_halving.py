@@ -15,12 +15,12 @@ al. That combination is ours, and nothing is proved of it for K > 1; with K = 1 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from bestk.kernels.types import IntArray
 from bestk.policies.catalogue import Parameter
+from bestk.policies.protocol import Question
 from bestk.policies.tally import Tally, budget_of, descending, rounds_of, wanted
 
 NAME = "sequential-halving"
@@ -43,7 +43,7 @@ class SequentialHalving(Tally):
 
     guarantee = None
 
-    def start(self, problem: Any, rng: np.random.Generator) -> None:  # noqa: ARG002
+    def start(self, problem: Question, rng: np.random.Generator) -> None:  # noqa: ARG002
         """All arms are left."""
         self.k = wanted(problem, NAME)
         self.begin(problem.decision.n_arms)

@@ -15,12 +15,11 @@ holds for any sampling rule.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from bestk.policies.catalogue import FLAG, Parameter
 from bestk.policies.fixed_confidence.pairs import Pairs
+from bestk.policies.protocol import Question
 
 HALF, IDS = "half", "ids"
 SELECT = Parameter("select", HALF, "which of the pair: a fair coin, or by information", (HALF, IDS))
@@ -32,7 +31,7 @@ class EBTC(Pairs):
 
     name = "eb-tc"
 
-    def start(self, problem: Any, rng: np.random.Generator) -> None:
+    def start(self, problem: Question, rng: np.random.Generator) -> None:
         """Nothing sampled."""
         super().start(problem, rng)
         self.by_information = problem.params.get(SELECT.name, HALF) == IDS

@@ -9,6 +9,7 @@ import numpy as np
 from bestk.hardness import t_star
 from bestk.kernels.types import BERNOULLI, FloatArray
 from bestk.policies.fixed_confidence import thresholds
+from bestk.policies.protocol import Question
 from bestk.rewards import Bernoulli, Gaussian
 
 
@@ -115,7 +116,7 @@ def divergence(p: Any, q: Any) -> Any:
     return rel_entr(p, q) + rel_entr(1.0 - p, 1.0 - q)
 
 
-def family_of(problem: Any) -> Family:
+def family_of(problem: Question) -> Family:
     """Coins for Bernoulli rewards; all others are sub-Gaussian, and taken as normal."""
     if problem.rewards.law == BERNOULLI:
         return Coins(problem.maximize)

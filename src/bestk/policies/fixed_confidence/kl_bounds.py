@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from bestk.errors import InputError
 from bestk.kernels.types import BERNOULLI, BoolArray, FloatArray
 from bestk.policies.fixed_confidence.families import divergence
+from bestk.policies.protocol import Question
 
 STEPS = 50  # Newton's method takes some five to ten
 
@@ -41,7 +40,7 @@ def bounds(means: FloatArray, level: FloatArray, below: BoolArray) -> FloatArray
     return np.where(below, 1.0 - found, found)
 
 
-def require_coins(problem: Any, policy: str) -> float:
+def require_coins(problem: Question, policy: str) -> float:
     """What is added to every reward: 1 where coins are costs, so that tails are counted."""
     if problem.rewards.law != BERNOULLI:
         raise InputError(

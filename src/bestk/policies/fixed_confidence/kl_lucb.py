@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from bestk.errors import InputError
 from bestk.policies.catalogue import Parameter
 from bestk.policies.fixed_confidence.kl_bounds import bounds, require_coins
+from bestk.policies.protocol import Question
 from bestk.policies.tally import Tally, descending, wanted
 
 NAME = "kl-lucb"
@@ -55,7 +55,7 @@ class KLLUCB(Tally):
         "error <= delta for Bernoulli rewards, Kaufmann and Kalyanakrishnan (2013), PAC theorem"
     )
 
-    def start(self, problem: Any, rng: np.random.Generator) -> None:  # noqa: ARG002
+    def start(self, problem: Question, rng: np.random.Generator) -> None:  # noqa: ARG002
         """Line 1: t = 1, every arm is to be sampled once."""
         self.k, self.shift = wanted(problem, NAME), require_coins(problem, NAME)
         self.begin(problem.decision.n_arms)

@@ -14,7 +14,6 @@ arm in the race has t samples, so that a union over rounds, Chernoff's bound and
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from bestk.policies.catalogue import Parameter
 from bestk.policies.fixed_confidence.kl_bounds import bounds, require_coins
 from bestk.policies.fixed_confidence.kl_lucb import ALPHA, require_rate
 from bestk.policies.fixed_confidence.racing import Race
+from bestk.policies.protocol import Question
 
 K1 = Parameter("k1", 11.1, "the factor in the exploration rate, above 1 + 1/(alpha - 1)")
 
@@ -40,7 +40,7 @@ class KLRacing(Race):
         "error <= delta for Bernoulli rewards, Kaufmann and Kalyanakrishnan (2013), PAC theorem"
     )
 
-    def start(self, problem: Any, rng: np.random.Generator) -> None:
+    def start(self, problem: Question, rng: np.random.Generator) -> None:
         """Line 1."""
         super().start(problem, rng)
         self.shift = require_coins(problem, self.name)

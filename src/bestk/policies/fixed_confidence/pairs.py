@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from bestk.kernels.types import FloatArray, IntArray
 from bestk.policies.catalogue import Parameter
 from bestk.policies.fixed_confidence.families import family_of
 from bestk.policies.fixed_confidence.thresholds import PROVED, STYLISED, stylised
+from bestk.policies.protocol import Question
 from bestk.policies.tally import Tally, descending, wanted
 
 THRESHOLD = Parameter(
@@ -35,7 +35,7 @@ class Pairs(Tally):
     guarantee: str | None = GUARANTEE
     name = "the likelihood-ratio stop"
 
-    def start(self, problem: Any, rng: np.random.Generator) -> None:
+    def start(self, problem: Question, rng: np.random.Generator) -> None:
         """Nothing sampled."""
         self.k = wanted(problem, self.name)
         self.begin(problem.decision.n_arms)

@@ -7,11 +7,11 @@ elimination for the K best.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from bestk.kernels.types import FloatArray, IntArray
+from bestk.policies.protocol import Question
 from bestk.policies.tally import Tally, descending, wanted
 
 
@@ -21,7 +21,7 @@ class Race(Tally):
     name = "a race"
     shift = 0.0  # added to every reward
 
-    def start(self, problem: Any, rng: np.random.Generator) -> None:  # noqa: ARG002
+    def start(self, problem: Question, rng: np.random.Generator) -> None:  # noqa: ARG002
         """All arms are in the race: R; S and D are empty."""
         self.k = wanted(problem, self.name)
         self.begin(problem.decision.n_arms)

@@ -17,7 +17,6 @@ ends when the (K+1)-th cannot be more than epsilon above the K-th.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from bestk.errors import InputError
 from bestk.kernels.types import FloatArray, IntArray
 from bestk.policies.catalogue import Parameter
 from bestk.policies.fixed_confidence.racing import Race
+from bestk.policies.protocol import Question
 
 C = Parameter("c", 5.0, "the constant of the radius; any number above 4 will do")
 
@@ -38,7 +38,7 @@ class SuccessiveElimination(Race):
         " Theorem 8; K > 1: the same union over arms and rounds"
     )
 
-    def start(self, problem: Any, rng: np.random.Generator) -> None:
+    def start(self, problem: Question, rng: np.random.Generator) -> None:
         """All arms are in the race."""
         super().start(problem, rng)
         self.sigma = float(problem.rewards.sigma)

@@ -15,11 +15,11 @@ it is about the limit, and for their threshold.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from bestk.policies.fixed_confidence.pairs import Pairs
+from bestk.policies.protocol import Question
 
 EVERY = 1.05
 
@@ -29,7 +29,7 @@ class TrackAndStop(Pairs):
 
     name = "track-and-stop"
 
-    def start(self, problem: Any, rng: np.random.Generator) -> None:
+    def start(self, problem: Question, rng: np.random.Generator) -> None:
         """Nothing sampled, w* not known."""
         super().start(problem, rng)
         self.due = 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bestk.hardness import kl_of_error, t_star
 from bestk.paper.panels import NU, OURS, PANELS, SIGMA, Panel
 from bestk.paper.results import Row, Rows
-from bestk.policies import CATALOGUE
+from bestk.policies import find
 from bestk.report.figures.drawing import LIMIT, draw_line, label_decades, load_matplotlib, save_as
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _draw_panel(axes: Axes, panel: Panel, rows: Sequence[Row]) -> None:
         draw_line(
             axes, policy, [(row.arms, row.mean / row.arms, row.sem / row.arms) for row in own],
             markersize=size, markerfacecolor=inside, linewidth=width, zorder=layer,
-            label=CATALOGUE[policy].title,
+            label=find(policy).title,
         )  # fmt: skip
     arms = sorted({row.arms for row in rows})
     least, label = [lower_bound(panel, n) / n for n in arms], "lower bound kl(ν, 1-ν) T*"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bestk.report.figures.drawing import LIMIT, STYLES, load_matplotlib, save_figure
+from bestk.report.figures.drawing import LIMIT, load_matplotlib, save_figure, style_of
 from bestk.simulation import Comparison
 from bestk.simulation.planning import full_name
 
@@ -19,7 +19,7 @@ def save(found: Comparison, path: Path) -> None:
     first = found.results[0]
     drawing, axes = pyplot.subplots(figsize=(7.0, 4.4))
     for result in found.results:
-        colour, _ = STYLES[result.problem.policy or ""]
+        colour, _ = style_of(result.problem.policy)
         ends = np.sort(np.where(result.finished, result.samples, np.inf))
         proved = "nothing proved" if result.guarantee is None else f"{result.wrong} wrong"
         axes.step(

@@ -28,15 +28,24 @@ STYLES: dict[str, tuple[str, str]] = {
     "ugape": ("#999933", "<"),
     "glr": ("#0072b2", "*"),
 }
+OTHERS = ("#882255", "#117733", "#332288", "#88ccee", "#aa4499", "#ddcc77")  # Tol's, muted
+MARKS = "Xd>pH8"
 LIMIT = "#555555"
 Z95 = 1.959964  # two-sided 95%
+
+
+def style_of(policy: str | None) -> tuple[str, str]:
+    """The colour and the marker of a policy; one that is not bestk's gets them by its name."""
+    name = policy or ""
+    number = sum(name.encode())
+    return STYLES.get(name, (OTHERS[number % len(OTHERS)], MARKS[number // 7 % len(MARKS)]))
 
 
 def draw_line(
     axes: Axes, policy: str, points: Iterable[tuple[float | None, float, float]], **look: Any
 ) -> None:
     """A policy in its colour through points of x, mean and standard error, with 95% intervals."""
-    colour, marker = STYLES[policy]
+    colour, marker = style_of(policy)
     xs, means, errors = zip(*points, strict=True) if (points := list(points)) else ((), (), ())
     look = {"color": colour, "marker": marker, "capsize": 2, **look}
     axes.errorbar(xs, means, yerr=[Z95 * error for error in errors], **look)

@@ -8,7 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from bestk.errors import InputError
-from bestk.report.figures.drawing import LIMIT, STYLES, label_decades, load_matplotlib, save_figure
+from bestk.report.figures.drawing import (
+    LIMIT,
+    label_decades,
+    load_matplotlib,
+    save_figure,
+    style_of,
+)
 from bestk.simulation import Plan
 from bestk.simulation.planning import full_name, spread
 
@@ -24,7 +30,7 @@ def save(plan: Plan, path: Path) -> None:
     drawing, axes = pyplot.subplots(figsize=(7.0, 4.4))
     for index, first in enumerate(plan.sweep[0].results):
         ranges = np.array([spread(at.results[index]) for at in plan.sweep])
-        colour, marker = STYLES[first.problem.policy or ""]
+        colour, marker = style_of(first.problem.policy)
         heuristic = first.guarantee is None
         axes.fill_between(slacks, ranges[:, 0], ranges[:, 2], color=colour, alpha=0.18, linewidth=0)
         axes.plot(

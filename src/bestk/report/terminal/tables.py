@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import JustifyMethod, OverflowMethod
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from bestk.policies import CATALOGUE
+from bestk.policies import Policy
 from bestk.report.text import printable
 
 if TYPE_CHECKING:
@@ -29,14 +30,16 @@ def columns(
     return table
 
 
-def policies() -> Table:
-    """The catalogue."""
+def policies(catalogue: Iterable[Policy]) -> Table:
+    """The catalogue; of a policy in Python what its author claims, named as such."""
     names = ("policy", "source", "guarantee", "parameters")
     found = columns(*names, title="Policies", fold=names)
     found.show_lines = True
-    for policy in CATALOGUE.values():
-        name = f"[bold]{policy.name}[/bold]\n{policy.title}"
+    for policy in catalogue:
+        name = f"[bold]{escape(policy.name)}[/bold]\n{escape(policy.title)}"
         guarantee = f"error <= delta: {policy.theorem}" if policy.proved else policy.theorem
+        if policy.is_python:
+            guarantee = f"its author claims: {policy.claim}" if policy.claim else "no claim"
         if policy.variants:
             guarantee = f"faithful: {guarantee}\nheuristic: none"
         settings = [
@@ -45,7 +48,9 @@ def policies() -> Table:
         ]
         settings += ["any decision class"] * policy.combinatorial + ["K = 1 only"] * policy.single
         settings += ["no slack epsilon"] * (not policy.slack)
-        found.add_row(name, f"{policy.source}\n{policy.about}", guarantee, "\n".join(settings))
+        settings += ["fixed budget"] * policy.budget + ["plain Python"] * policy.is_python
+        words = f"{policy.source}\n{policy.about}", guarantee, "\n".join(settings)
+        found.add_row(name, *(Text(each) for each in words))
     return found
 
 
@@ -66,8 +71,12 @@ def simulation(result: SimulationResult) -> Table:
     found.add_row("samples", f"{samples['mean']:,.0f} ± {samples['sem']:,.0f} (mean, std. error)")
     found.add_row("", f"median {samples['median']:,.0f}, 95% of runs <= {samples['p95']:,.0f}")
     found.add_row("runs", f"{data['runs']}: {data['wrong']} wrong, {data['unfinished']} unfinished")
+    if data["budget"] is not None:
+        found.add_row("budget", f"{data['budget']:,} samples, then the answer counts")
     proved = "none (heuristic)" if data["guarantee"] is None else f"error <= {data['guarantee']:g}"
-    found.add_row("proved", proved)
+    found.add_row("proved", proved if result.problem.judge is None else "nothing by bestk")
+    if data["claim"] is not None:
+        found.add_row("author's claim", Text(printable(data["claim"])))
     if data["lower_bound"] is not None:
         found.add_row("lower bound", f"{data['lower_bound']:,.0f} samples for any proved policy")
     rate = data["steps_per_second"]
@@ -91,10 +100,12 @@ def comparison(found: Comparison) -> Table:
     for result in found.results:
         samples, ratio = result.summary(), found.ratio(result)
         proved = "nothing" if result.guarantee is None else f"error <= {result.guarantee:g}"
+        if result.claim is not None:
+            proved = f"author's claim: {printable(result.claim)}"
         relative = "-" if ratio is None else r"{:.3f} \[{:.3f}, {:.3f}]".format(*ratio)
         table.add_row(
             full_name(result),
-            proved,
+            Text(proved),
             f"{samples['mean']:,.0f} ± {samples['sem']:,.0f}",
             "1" if result is first else relative,
             f"{samples['median']:,.0f}",

@@ -1,0 +1,83 @@
+"""The rewards of one run, one after the other, for policies that are stepped from Python.
+
+The n-th reward of an arm is the same pure function of (seed, run, arm, n) that kernels draw from,
+so that policies in Python and compiled ones see the same rewards. They are drawn ahead in blocks:
+one by one each would cost as much as a few hundred of a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from bestk.errors import InputError
+from bestk.kernels import rng
+from bestk.kernels.types import World
+
+FIRST, MOST = 8, 1024  # rewards of a block: of all arms to begin with; then twice as many of one
+OWN_DRAWS = 1  # the second word of the key of the user's draws; rewards of kernels need none
+
+Draw = Callable[[np.random.Generator, int], Any]  # so many rewards of an arm
+
+
+class Stream:
+    """Rewards of every arm in one run."""
+
+    def __init__(self, world: World, seed: int, run: int, draws: Sequence[Draw] | None) -> None:
+        self._world, self._seed, self._run, self._draws = world, seed, run, draws
+        n_arms = len(world.means)
+        self._drawn = [0] * n_arms  # rewards of every arm so far
+        self._blocks: list[list[float]] = [[] for _ in range(n_arms)]  # the next one last
+        if draws is None:
+            arms, numbers = np.repeat(np.arange(n_arms), FIRST), np.tile(np.arange(FIRST), n_arms)
+            shares = rng.uniform(seed, run, arms, numbers, rng.REWARD).reshape(n_arms, FIRST)
+            for arm in range(n_arms):
+                self._fill(arm, self._shaped(arm, shares[arm]))
+
+    def take(self, arm: int) -> float:
+        """The next reward of an arm."""
+        block = self._blocks[arm]
+        if not block:
+            self._refill(arm)
+            block = self._blocks[arm]
+        return block.pop()
+
+    def _refill(self, arm: int) -> None:
+        first = self._drawn[arm]
+        size = min(max(first, FIRST), MOST)
+        if self._draws is not None:
+            self._fill(arm, _own(self._draws[arm], self._generator(arm, first), size, arm))
+            return
+        numbers = np.arange(first, first + size)
+        shares = rng.uniform(self._seed, self._run, np.full(size, arm), numbers, rng.REWARD)
+        self._fill(arm, self._shaped(arm, shares))
+
+    def _fill(self, arm: int, rewards: list[float]) -> None:
+        self._drawn[arm] += len(rewards)
+        self._blocks[arm] = rewards[::-1]
+
+    def _shaped(self, arm: int, shares: Any) -> list[float]:
+        return [float(rng.shaped(self._world, arm, share)) for share in shares.tolist()]
+
+    def _generator(self, arm: int, first: int) -> np.random.Generator:
+        """Of a block of the user's draws: a function of seed, run, arm and where it begins."""
+        key, counter = [self._seed, OWN_DRAWS], [0, first, arm, self._run]
+        return np.random.Generator(np.random.Philox(key=key, counter=counter))
+
+
+def _own(draw: Draw, generator: np.random.Generator, size: int, arm: int) -> list[float]:
+    found = np.asarray(draw(generator, size))
+    if found.shape != (size,) or found.dtype.kind not in "buif" or not np.isfinite(found).all():
+        raise InputError(
+            f"the draws of arm {arm} were refused: draw(rng, {size}) must return {size} finite"
+            f" numbers, not {found.dtype} of shape {found.shape}"
+        )
+    rewards: list[float] = found.astype(np.float64).tolist()
+    return rewards
+
+
+def policy_generator(seed: int, run: int) -> np.random.Generator:
+    """What a policy in Python draws from in a run: independent of rewards and of scheduling."""
+    return np.random.Generator(np.random.Philox(key=[seed, 0], counter=[0, 0, 0, run]))

@@ -1,0 +1,120 @@
+"""Policies in Python are simulated on the same rewards as compiled ones, wherever they run."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import bestk
+from bestk.kernels import rng
+from bestk.simulation import distribution
+from bestk.simulation.streams import FIRST, MOST, Stream, policy_generator
+from helpers.command import good
+from helpers.python_policies import registered
+
+EASY = (0.9, 0.5, 0.1)
+
+
+@pytest.fixture(autouse=True)
+def _policies():
+    with registered():
+        yield
+
+
+@pytest.mark.parametrize("rewards", [bestk.Gaussian(0.3), bestk.Bernoulli()])
+@pytest.mark.parametrize("maximize", [True, False])
+def test_pseudocode_in_python_takes_the_very_samples_of_the_kernels(rewards, maximize):
+    setting = {"k": 1, "delta": 0.1, "runs": 6, "rewards": rewards, "maximize": maximize}
+    own = bestk.simulate(EASY, "own-lucb", **setting)
+    ours = bestk.simulate(EASY, "lucb", **setting)
+    for name in ("samples", "top_samples", "finished", "right"):
+        assert getattr(own, name).tolist() == getattr(ours, name).tolist(), name
+
+
+def test_so_it_does_on_replayed_data():
+    counts = np.array([[1, 0, 9], [5, 1, 4], [9, 1, 0]])
+    setting = {"delta": 0.1, "runs": 6, "rewards": bestk.Ratings([0, 0.5, 1])}
+    instance = bestk.replay(counts, k=1)
+    own, ours = (bestk.simulate(instance, name, **setting) for name in ("own-lucb", "lucb"))
+    assert own.samples.tolist() == ours.samples.tolist()
+
+
+@pytest.mark.parametrize("instance", [bestk.make_instance(means=EASY, k=1)])
+def test_streams_are_the_draws_of_kernels_across_the_ends_of_blocks(instance):
+    world, many = instance.world(bestk.Gaussian()), 2 * MOST + 3
+    stream = Stream(world, 5, 3, None)
+    for arm in (2, 0):
+        drawn = [stream.take(arm) for _ in range(many if arm else 2 * FIRST)]
+        for n in (0, FIRST - 1, FIRST, 2 * FIRST - 1, *((MOST, many - 1) if arm else ())):
+            assert drawn[n] == rng.draw(world, 5, 3, arm, n)
+
+
+def test_results_do_not_depend_on_jobs_executors_or_other_runs(monkeypatch):
+    setting = {"k": 2, "runs": 5, "params": {"rounds": 6}}
+    alone = bestk.simulate(EASY, "coins", **setting)
+    assert len(set(alone.top_samples.tolist())) > 1  # its coins differ from run to run
+    monkeypatch.setattr(distribution, "MOMENT", -1.0)
+    processes = bestk.simulate(EASY, "coins", jobs=2, **setting)
+    with ThreadPoolExecutor(2) as executor:
+        threads = bestk.simulate(EASY, "coins", jobs=2, executor=executor, **setting)
+    fewer = bestk.simulate(EASY, "coins", **{**setting, "runs": 3})
+    for other in (processes, threads):
+        assert other.top_samples.tolist() == alone.top_samples.tolist()
+        assert other.right.tolist() == alone.right.tolist()
+    assert fewer.top_samples.tolist() == alone.top_samples.tolist()[:3]
+
+
+def test_the_generator_of_a_run_is_a_function_of_seed_and_run():
+    first = policy_generator(1, 2).random(4).tolist()
+    assert policy_generator(1, 2).random(4).tolist() == first
+    assert policy_generator(1, 3).random(4).tolist() != first
+    assert policy_generator(2, 2).random(4).tolist() != first
+
+
+def test_its_claim_is_the_authors_and_nothing_is_ours():
+    found = bestk.simulate(EASY, "own-lucb", k=1, runs=2)
+    data = found.to_dict()
+    assert (data["guarantee"], data["claim"]) == (None, found.claim)
+    assert "its author claims: error <= delta" in str(found)
+    assert "no claim" in str(bestk.simulate(EASY, "coins", k=1, runs=2))
+    assert bestk.simulate(EASY, "lucb", k=1, runs=2).to_dict()["claim"] is None
+
+
+def test_its_parameters_reach_it_with_their_defaults():
+    assert bestk.simulate(EASY, "coins", k=1, runs=2).samples.tolist() == [12, 12]
+    more = bestk.simulate(EASY, "coins", k=1, runs=2, params={"rounds": "5"})
+    assert more.samples.tolist() == [15, 15]
+    assert more.to_dict()["params"]["rounds"] == 5
+
+
+def test_it_answers_combinatorial_classes():
+    tree = bestk.SpanningTree([(0, 1), (1, 2), (0, 2)])
+    setting = {"decision": tree, "runs": 20, "rewards": bestk.Gaussian(0.01)}
+    found = bestk.simulate(EASY, "coins", params={"rounds": 9}, **setting)
+    assert (found.wrong, found.unfinished) == (0, 0)
+
+
+def test_a_run_that_is_cut_off_is_unfinished():
+    found = bestk.simulate(EASY, "own-lucb", k=1, runs=3, max_samples=4)
+    assert found.samples.tolist() == [4, 4, 4]
+    assert (found.unfinished, found.wrong) == (3, 0)
+
+
+def test_plans_take_policies_in_python():
+    setting = {"k": 1, "runs": 4, "delta": 0.1, "rewards": bestk.Gaussian(0.2)}
+    plan = bestk.plan(EASY, policies=["own-lucb"], **setting)
+    assert plan.to_dict()["policies"][0]["policy"] == "own-lucb"
+
+
+# --- comparisons ----------------------------------------------------------------------------------
+
+
+def test_a_comparison_mixes_both_kinds_in_one_table_with_paired_ratios(tmp_path):
+    figure, runs = tmp_path / "compared.svg", tmp_path / "runs.csv"
+    setting = ("--means", "0.9,0.5,0.1", "--k", "1", "--runs", "4", "--sigma", "0.3")
+    both = ("--policy", "lucb", "--policy", "own-lucb")
+    shown = good("simulate", *both, *setting, "--csv", runs, "--plot", figure)
+    assert "1.000 [1.000, 1.000]" in shown  # paired: run by run the same samples
+    assert "author's claim" in shown
+    assert len(runs.read_text().splitlines()) == 1 + 2 * 4
+    assert figure.read_text().startswith("<?xml")
