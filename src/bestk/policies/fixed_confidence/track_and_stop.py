@@ -6,7 +6,7 @@ sqrt(t) - N/2 times, the least sampled arm of U if there is one, else the arm th
 behind t w*. Their paper is about K = 1; for the K best, T* and w* are those of the pairs (i in, j
 out), solved exactly (`hardness/staircase.py`), and so is the stop (`thresholds.py`).
 
-They solve for w* before every sample. Here it is solved anew when there are 5% more samples, which
+They solve for w* before every sample. Here it is solved anew when there are 10% more samples, which
 changes w* little (`EVERY`: arbitrary) and lets 100 arms run in reasonable time. D-tracking follows
 any shares that converge, so their limit theorem, samples/log(1/delta) -> T*, is not affected;
 it is about the limit, and for their threshold.
@@ -21,7 +21,7 @@ import numpy as np
 from bestk.policies.fixed_confidence.pairs import Pairs
 from bestk.policies.protocol import Question
 
-EVERY = 1.05
+EVERY = 1.1
 
 
 class TrackAndStop(Pairs):
