@@ -103,6 +103,10 @@ class Problem:
         """The policy as ask, tell and answer, an observation at a time."""
         from bestk.policies.stepper import Stepper
 
+        if self.judge is not None:
+            raise InputError(
+                f"policy {self.policy} was refused: a policy in Python is its own stepper"
+            )
         return Stepper(self.decision, self.configure(seed), self.rewards)
 
     def to_dict(self) -> dict[str, Any]:

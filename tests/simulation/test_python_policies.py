@@ -118,3 +118,25 @@ def test_a_comparison_mixes_both_kinds_in_one_table_with_paired_ratios(tmp_path)
     assert "author's claim" in shown
     assert len(runs.read_text().splitlines()) == 1 + 2 * 4
     assert figure.read_text().startswith("<?xml")
+
+
+# --- budgets --------------------------------------------------------------------------------------
+
+
+def test_a_run_that_ends_by_its_budget_has_finished_and_its_answer_counts():
+    close = (0.52, 0.5, 0.48)
+    for name in ("own-lucb", "lucb", "e-lucb", "even-split"):
+        found = bestk.simulate(close, name, k=1, runs=40, budget=9)
+        assert found.samples.tolist() == [9] * 40, name
+        assert (found.unfinished, found.budget, found.guarantee) == (0, 9, None)
+        assert 0 < found.wrong < 40, name
+
+
+def test_a_budget_that_cannot_be_kept_is_refused():
+    for name in ("lucb", "own-lucb"):
+        with pytest.raises(bestk.InputError, match="each of the 3 arms"):
+            bestk.simulate(EASY, name, k=1, runs=2, budget=2)
+    with pytest.raises(bestk.InputError, match="max_samples"):
+        bestk.simulate(EASY, "lucb", k=1, runs=2, budget=9, max_samples=9)
+    with pytest.raises(bestk.InputError, match="another one"):
+        bestk.simulate(EASY, "even-split", k=1, budget=9, params={"budget": 6})

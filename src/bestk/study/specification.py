@@ -234,6 +234,11 @@ def specify(
     problem = Problem(decision, **{**DEFAULTS, **settings})
     made = Specification(labels, problem, seed, lease, max_arms, lost, items=items)
     _, configured = made.configure(len(labels))  # refuses what cannot be an open study
+    if configured.judge is not None:
+        raise InputError(
+            f"policy {problem.policy} was refused: policies in Python run in simulations, not in"
+            " studies yet"
+        )
     if lost == "worst" and not configured.bets:
         raise InputError(
             f"lost='worst' was refused: a lost reward has a worst value only if rewards have a"
