@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bestk.arguments import shown
 from bestk.errors import InputError
 from bestk.kernels.types import FOREST, PARTITION, ROADS, BoolArray, FloatArray, IntArray
+
+Forced = NDArray[np.int8]  # of each arm: 1 in the set, -1 not in it, 0 either
 
 
 class Structure(NamedTuple):
@@ -172,6 +175,20 @@ def read_weights(weights: FloatArray, n_arms: int) -> FloatArray:
     if not math.isfinite(square) and not np.isfinite(values).all():
         raise InputError(f"weights {values.tolist()} were refused: they must be finite")
     return values
+
+
+def constrained(
+    best: Callable[[FloatArray], BoolArray], weights: FloatArray, forced: Forced
+) -> BoolArray | None:
+    """The feasible set of largest weight that obeys `forced`; None if no set does.
+
+    One call of an oracle for any real weights: a weight beyond the sum of all others forces an arm
+    in or out.
+    """
+    free = forced == 0
+    big = 1.01 * float(np.abs(weights[free]).sum()) or 1.0
+    chosen: BoolArray = np.asarray(best(np.where(free, weights, big * forced)), dtype=np.bool_)
+    return chosen if (free | (chosen == (forced > 0))).all() else None
 
 
 def extent_of(decision: DecisionClass) -> Extent:

@@ -26,14 +26,14 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bestk.decisions.base import Forced, constrained
 from bestk.kernels.types import BoolArray, FloatArray, IntArray
 
 LIMIT = 1.0 + 1e-5  # a set is violated beyond this multiple of g^2
 STEPS = 12  # lines asked for in one part before it is divided
 
-Forced = NDArray[np.int8]  # 1: D must hold the arm, -1: it must not, 0: it may
+# what is `Forced` here is D: 1, it must hold the arm, -1, it must not, 0, it may
 
 
 class Point(NamedTuple):
@@ -61,12 +61,10 @@ class Rivals:
 
     def find(self, weights: FloatArray, forced: Forced) -> BoolArray | None:
         """D of the heaviest set that obeys `forced`; None if no set does."""
-        free = forced == 0
-        big = 1.01 * float(np.abs(weights[free]).sum()) or 1.0
         self.calls += 1
-        answer = self._best(np.where(free, weights, big * self.sign * forced))
-        arms: BoolArray = np.asarray(answer, dtype=np.bool_) != self.optimum
-        return arms if (free | (arms == (forced > 0))).all() else None
+        inside = np.where(self.optimum, -forced, forced)
+        answer = constrained(self._best, weights, inside)
+        return None if answer is None else answer != self.optimum
 
     def gap(self, arms: BoolArray) -> float:
         """mu(OPT) - mu(S), rounded once; 0 where it is below the rounding of the means."""

@@ -1,5 +1,6 @@
 """Policies: which arm to sample next, when to stop, what to answer, and what is proved of it."""
 
+from bestk.policies import in_python
 from bestk.policies.catalogue import CATALOGUE, Parameter, Policy
 from bestk.policies.configure import Configured, configure
 from bestk.policies.protocol import PythonPolicy, Question
@@ -18,3 +19,5 @@ __all__ = [
     "load_installed",
     "register",
 ]
+
+in_python.add()

@@ -1,0 +1,41 @@
+"""The policies in Python that come with bestk: listed, simulated, protected, within budget."""
+
+import numpy as np
+import pytest
+
+import bestk
+from bestk.policies import CATALOGUE, register
+
+BUDGETS = ("sar", "sequential-halving", "csar")
+SURE = ("track-and-stop", "eb-tc", "ttts", "kl-lucb", "kl-racing", "successive-elimination")
+
+
+@pytest.mark.parametrize("name", BUDGETS)
+def test_budgets_are_kept_and_enough_of_them_is_right(name):
+    found = bestk.simulate([0.9, 0.8, 0.1, 0.0], name, k=2, runs=5, budget=400)
+    assert found.samples.max() <= 400
+    assert (found.wrong, found.unfinished) == (0, 0)
+    assert CATALOGUE[name].claim is None
+
+
+@pytest.mark.parametrize("name", SURE)
+def test_they_run_and_say_what_is_proved_as_their_claim(name):
+    found = bestk.simulate(
+        [0.9, 0.8, 0.1, 0.0], name, k=2, runs=3, delta=0.05, rewards=bestk.Bernoulli()
+    )
+    assert (found.wrong, found.unfinished) == (0, 0)
+    assert found.guarantee is None
+    assert "error <= delta" in found.claim
+
+
+def test_csar_answers_other_classes():
+    matching = bestk.BipartiteMatching([(i, j) for i in range(3) for j in range(3)], perfect=True)
+    means = np.where([i == j for i in range(3) for j in range(3)], 1.0, 0.0)
+    found = bestk.simulate(means, "csar", decision=matching, runs=3, budget=200)
+    assert found.wrong == 0
+
+
+@pytest.mark.parametrize("name", [*BUDGETS, *SURE])
+def test_nobody_else_can_take_their_names(name):
+    with pytest.raises(bestk.InputError, match="one of bestk's own"):
+        register(name, type("Mine", (), dict.fromkeys(("start", "ask", "tell", "answer"), print)))
