@@ -28,15 +28,17 @@ from bestk.decisions import (
     TopK,
 )
 from bestk.errors import InputError, UnknownName
+from bestk.kernels.types import QUANTILE
 from bestk.policies import CATALOGUE
 from bestk.problem import Problem
-from bestk.rewards import Bernoulli, Bounded, Gaussian, Rewards
+from bestk.rewards import Bernoulli, Bounded, Gaussian, Quantile, Rewards
 
 # One of each that is compiled apart; subgaussian is compiled as gaussian, ratings as bounded.
 REWARDS: dict[str, Rewards] = {
     "gaussian": Gaussian(),
     "bernoulli": Bernoulli(),
     "bounded": Bounded(),
+    "quantile": Quantile(),
 }
 TRIANGLE = (("a", "b"), ("b", "c"), ("a", "c"))
 CLASSES: dict[str, DecisionClass] = {
@@ -73,7 +75,7 @@ def programs_for(
         pair = (AROUND, TURN) if is_python(configured.spec) else (LIVE, PLAY)
         found |= dict.fromkeys(Program(kind, configured.axes) for kind in pair)
     if policies is None:
-        kinds_of_evidence = {evidence_for(family).kind for family in families}
+        kinds_of_evidence = {evidence_for(family).kind for family in families} - {QUANTILE}
         found |= dict.fromkeys(Program(SEQUENCE, Axes(kind=kind)) for kind in kinds_of_evidence)
     return list(found)
 
@@ -96,8 +98,8 @@ def compile(
 ) -> list[str]:
     """Compile kernels into the cache folder, before anything needs them; returns their names.
 
-    Of all policies unless some are named, all `rewards` (gaussian, bernoulli, bounded) and the
-    decision `classes` named (None: all seven). What is there already takes no time.
+    Of all policies unless some are named, all `rewards` (gaussian, bernoulli, bounded, quantile)
+    and the decision `classes` named (None: all seven). What is there already takes no time.
     """
     wanted = programs_for(policies, rewards, classes)
     missing = [program for program in wanted if not program.is_ready()]

@@ -95,6 +95,11 @@ class _Family:
     _shape: ClassVar[str]  # of rewards, in words
 
     @property
+    def title(self) -> str:
+        """What arms are compared by, in words."""
+        return "mean"
+
+    @property
     def description(self) -> str:
         """What is assumed of one reward, and whether that is checked."""
         return f"Rewards {self._shape.format(self)} (checked, one by one)."

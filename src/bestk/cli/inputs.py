@@ -76,7 +76,7 @@ Family = Annotated[
     str | None,
     typer.Option(
         help="What is assumed: gaussian, subgaussian, bernoulli; of replayed data also ratings"
-        " and bounded.",
+        " and bounded. quantile: nothing is, and arms are compared by --quantile, not by means.",
         show_default="gaussian; bounded without replacement",
     ),
 ]
@@ -89,6 +89,33 @@ Sigma = Annotated[
 ]
 Low = Annotated[float | None, typer.Option(help="Least bounded reward.", show_default="0")]
 High = Annotated[float | None, typer.Option(help="Largest bounded reward.", show_default="1")]
+Quantile = Annotated[
+    float | None,
+    typer.Option(
+        help="Compare arms by this quantile of their rewards: the median is 0.5. Implies --rewards"
+        " quantile; the numbers of the instance are the arms' quantiles then.",
+        show_default="0.5 with --rewards quantile",
+    ),
+]
+Relative = Annotated[
+    bool,
+    typer.Option("--relative", help="The slack is a factor 1 + epsilon of a (positive) quantile."),
+]
+LawName = Annotated[
+    str | None,
+    typer.Option(
+        "--law",
+        help="What rewards around a quantile are drawn from: normal or log-normal.",
+        show_default="normal",
+    ),
+]
+Spread = Annotated[
+    float | None,
+    typer.Option(
+        help="Its standard deviation, of log-normal rewards that of the logarithm.",
+        show_default="0.5",
+    ),
+]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same numbers.")]
 MaxSamples = Annotated[
     int | None,
@@ -155,12 +182,20 @@ def refuse_data(
 
 
 def assumed_rewards(
-    made: Instance, rewards: str | None, sigma: float | None, low: float | None, high: float | None
+    made: Instance,
+    rewards: str | None,
+    sigma: float | None,
+    low: float | None,
+    high: float | None,
+    q: float | None = None,
+    relative: bool = False,
 ) -> Rewards:
     """The assumption of that name; replayed data fill in the levels and the pooled sigma."""
     from bestk.rewards import make_rewards
 
     pool, levels = made.pool, None
+    if rewards is None and (q is not None or relative):
+        rewards = "quantile"
     if rewards is None:
         rewards = "gaussian" if made.items is None else "bounded"
     if rewards == "ratings":
@@ -172,7 +207,9 @@ def assumed_rewards(
         levels = pool.levels
     if pool is not None and pool.draw == "gaussian" and sigma is None:
         sigma = pool.sigma
-    return make_rewards(rewards, sigma, low=low, high=high, levels=levels)
+    return make_rewards(
+        rewards, sigma, low=low, high=high, levels=levels, q=q, relative=relative or None
+    )
 
 
 def check_plot(plot: Path) -> None:

@@ -73,6 +73,10 @@ def simulate(
     sigma: inputs.Sigma = None,
     low: inputs.Low = None,
     high: inputs.High = None,
+    quantile: inputs.Quantile = None,
+    relative: inputs.Relative = False,
+    law: inputs.LawName = None,
+    spread: inputs.Spread = None,
     max_samples: inputs.MaxSamples = None,
     budget: inputs.Budget = None,
     jobs: inputs.Jobs = None,
@@ -114,7 +118,7 @@ def simulate(
             raise InputError(f"--decision {decision} takes its arms from --graph or --generate")
         inputs.refuse_data(replay, without_replacement)
         made = _structured(decision, graph, generate, gap, not minimize)
-    assumed = inputs.assumed_rewards(made, rewards, sigma, low, high)
+    assumed = inputs.assumed_rewards(made, rewards, sigma, low, high, quantile, relative)
     if csv is not None:
         check_output(csv)
     if plot is not None:
@@ -135,6 +139,8 @@ def simulate(
                     delta=delta,
                     epsilon=epsilon,
                     rewards=assumed,
+                    law=law,
+                    spread=spread,
                     params=entry.params,
                     runs=runs,
                     seed=seed,

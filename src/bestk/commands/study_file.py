@@ -76,6 +76,7 @@ KEYS: dict[str, dict[str, Check]] = {
     "study": {
         "name": TEXT, "k": _whole(1), "delta": NUMBER, "epsilon": NUMBER, "rewards": TEXT,
         "low": NUMBER, "high": NUMBER, "levels": NUMBERS, "sigma": NUMBER,
+        "q": NUMBER, "relative": FLAG,
         "direction": _one_of("maximize", "minimize"), "policy": TEXT, "variant": TEXT,
         "params": TABLE, "seed": _whole(0), "lost": _one_of("skip", "worst"),
         "costs": TEXT,
@@ -265,7 +266,7 @@ def _problem(study: dict[str, Any], entries: list[Any], n_items: int | None) -> 
                     f"{study['costs']} = {shown(cost)} of arm {entry['name']!r} was refused: it is"
                     " what a pull costs, a positive number"
                 )
-    ends = {key: study.get(key) for key in ("low", "high", "levels")}
+    ends = {key: study.get(key) for key in ("low", "high", "levels", "q", "relative")}
     return Problem(
         TopK(len(entries), study["k"]),
         make_rewards(study.get("rewards", "bounded"), study.get("sigma"), **ends),

@@ -7,6 +7,7 @@ from collections.abc import Hashable
 
 from bestk.decisions import TopK
 from bestk.kernels.types import EVIDENCE
+from bestk.rewards import Quantile
 from bestk.study import Result
 from bestk.study.items import ItemSet
 from bestk.study.result import rounded_up as slack
@@ -51,7 +52,8 @@ def headline(specification: Specification, n_arms: int) -> str:
     best = "largest" if specification.problem.maximize else "smallest"
     if isinstance(decision, TopK):
         arms = f"{decision.k:,} arms" if decision.k > 1 else "arm"
-        return f"the {arms} of {n_arms:,} with the {best} mean{_over(specification)}"
+        what = f"{specification.problem.rewards.title}{_over(specification)}"
+        return f"the {arms} of {n_arms:,} with the {best} {what}"
     return f"the {decision.kind.replace('-', ' ')} with the {best} total mean, of {n_arms:,} arms"
 
 
@@ -86,7 +88,10 @@ def statement(specification: Specification, result: Result, epsilon: float) -> s
     there = " that are in the study" if specification.max_arms is not None else ""
     edge = f"the {f'{ordinal(k)} ' if k > 1 else ''}{best} of all {n_arms:,}{there}"
     how = f"no {worse} than" if epsilon == 0.0 else f"at most {slack(epsilon)} {side}"
-    return f"{these} has a true mean{_over(specification)} {how} {edge}"
+    rewards = specification.problem.rewards
+    if epsilon and isinstance(rewards, Quantile) and rewards.relative:
+        how = f"within a factor of {slack(1.0 + epsilon)} of"
+    return f"{these} has a true {rewards.title}{_over(specification)} {how} {edge}"
 
 
 def certificate(specification: Specification, result: Result) -> list[str]:
@@ -131,7 +136,9 @@ def assumptions(specification: Specification) -> list[str]:
     said = [problem.rewards.description]
     if specification.items is not None:
         return [*said, *_of_items(specification.items), FIXED]
-    if spec.radius != EVIDENCE:
+    if isinstance(problem.rewards, Quantile):
+        said += _of_quantile(problem.rewards, spec.log_both > -math.inf)
+    elif spec.radius != EVIDENCE:
         said.append("All rewards of an arm have the same mean and are independent of each other.")
     elif spec.log_both > -math.inf:  # Theorems 1 and 3
         said.append(
@@ -157,6 +164,20 @@ def assumptions(specification: Specification) -> list[str]:
     elif specification.lost == "skip":
         said.append("What was lost does not depend on the reward it would have brought.")
     return [*said, FIXED]
+
+
+def _of_quantile(rewards: Quantile, is_product: bool) -> list[str]:
+    """What the comparison of quantiles takes for granted (docs/e-lucb.md, Theorem 9)."""
+    above, below = f"{100.0 * (1.0 - rewards.q):.10g}%", f"{100.0 * rewards.q:.10g}%"
+    fresh = (
+        f"A reward lies above its arm's {rewards.title} with probability {above} at most, and below"
+        f" it with {below} at most, whatever "
+    )
+    if is_product:
+        together = "rewards that were under way at the same time are independent of each other."
+        return [f"{fresh}was seen before it, and {together}"]
+    own = "The rewards of an arm come in an order of their own, none chosen or skipped after seeing"
+    return [f"{own} something about it. {fresh}the arm's earlier ones were."]
 
 
 def _of_items(items: ItemSet) -> list[str]:

@@ -19,7 +19,7 @@ from bestk.hardness import kl_of_error
 from bestk.kernels.types import FloatArray, IntArray
 from bestk.policies.checks import SLACK
 from bestk.problem import Problem
-from bestk.rewards import Rewards
+from bestk.rewards import Quantile, Rewards
 from bestk.simulation.batch import Batch
 from bestk.simulation.engine import as_instance, assumed_by_default, simulate, whole
 from bestk.simulation.instances import Instance
@@ -246,6 +246,11 @@ def plan(
         raise InputError(
             f"the class {made.decision.kind} was refused: plans are made for the K best;"
             " simulate has all classes"
+        )
+    if isinstance(rewards, Quantile):
+        raise InputError(
+            "quantile rewards were refused: what they cost depends on the distributions, not on"
+            " the quantiles alone; simulate them with a law, or replay data"
         )
     epsilon = real(epsilon, "epsilon", SLACK)
     runs, jobs = whole(runs, "runs"), whole(os.cpu_count() or 1 if jobs is None else jobs, "jobs")

@@ -67,7 +67,7 @@ def html(result: Result, headline: str) -> str:
     scale = around(ends(arms[place] for place in places))
     low, high = (f"{end:.3g}" for end in scale)
     span = f'<span style="float:right">{high}</span>{low}'
-    titles = ["", "arm", span, "mean", "interval", "pulls", "status"]
+    titles = ["", "arm", span, escape(result.compares), "interval", "pulls", "status"]
     head = "".join(f'<th style="{_CELL}">{title}</th>' for title in titles)
     rows = ""
     for before, place in pairwise([-1, *places, len(arms)]):
@@ -152,7 +152,7 @@ def plot(result: Result, ax: Axes | None) -> Axes:
     ax.set_yticks(range(len(labels)), labels)
     ax.set_ylim(len(labels) - 0.4, -0.6)
     ax.set_xlim(start, end)
-    ax.set_xlabel("mean and interval")
+    ax.set_xlabel(f"{result.compares} and interval")
     left_out = f"; {len(arms) - len(labels):,} more arms" if len(labels) < len(arms) else ""
     title = f"{result.samples:,} samples{left_out}\n{_wrapped(result.proof)}"
     ax.set_title(title, fontsize="medium", loc="left")

@@ -24,7 +24,7 @@ class ArmResult:
     """One arm."""
 
     label: Hashable
-    mean: float | None  #: of all its observations; None before the first
+    mean: float | None  #: of all its observations, or their quantile; None before the first
     low: float | None  #: of the interval the policy stops by; None where it has no end
     high: float | None
     pulls: int  #: observations; before the stop those that do not count yet included
@@ -66,6 +66,8 @@ class Result:
     #: sums of the numbers that answers carried beside their rewards, by name
     totals: dict[str, float] = field(default_factory=dict)
     maximize: bool = field(default=True, repr=False)  #: for the order of the table
+    #: what arms are compared by, and `ArmResult.mean` holds: "mean", or "median" and the like
+    compares: str = "mean"
 
     @property
     def ranked(self) -> list[ArmResult]:
@@ -110,6 +112,8 @@ class Result:
         """Finite numbers, texts and nulls only."""
         data = asdict(self)
         del data["maximize"]  # part of the problem, not of the result
+        if self.compares == "mean":
+            del data["compares"]
         data["top"] = [_plain(label) for label in self.top]
         data["arms"] = [dict(asdict(arm), label=_plain(arm.label)) for arm in self.arms]
         data["waiting"] = [dict(asdict(pull), arm=_plain(pull.arm)) for pull in self.waiting]
@@ -122,10 +126,12 @@ class Result:
         """A table for people: rank, arm, mean, interval, pulls, status."""
         names = [printed(arm.label) for arm in self.ranked]
         wide = max(len(name) for name in [*names, "arm"] if len(name) <= NAMES)
-        lines = [f"rank  {'arm':<{wide}} {'mean':>9}  {'interval':<22} {'pulls':>8}  status"]
+        numbers = max(9, len(self.compares))
+        head = f"rank  {'arm':<{wide}} {self.compares:>{numbers}}  {'interval':<22}"
+        lines = [f"{head} {'pulls':>8}  status"]
         for rank, (name, arm) in enumerate(zip(names, self.ranked, strict=True), 1):
             lines.append(
-                f"{rank:>4}  {name:<{wide}} {number(arm.mean, '-'):>9} "
+                f"{rank:>4}  {name:<{wide}} {number(arm.mean, '-'):>{numbers}} "
                 f" {interval(arm):<22} {arm.pulls:>8,}  {arm.status}"
             )
         lines.append(f"{self.samples:,} samples, {self.proof}")

@@ -66,6 +66,7 @@ def summarise(name: str, fold: Fold, seconds: float, ended: Stopped | None) -> R
         warnings=_warnings(fold),
         maximize=problem.maximize,
         totals=totals(fold),
+        compares=problem.rewards.title,
     )
 
 

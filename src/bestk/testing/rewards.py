@@ -17,10 +17,10 @@ from scipy import stats
 from bestk.confidence import confidence_sequence, evidence_for
 from bestk.decisions import TopK
 from bestk.errors import InputError
-from bestk.kernels import evidence
-from bestk.kernels.types import BERNSTEIN, BETTING, Evidence, FloatArray
+from bestk.kernels import evidence, quantile
+from bestk.kernels.types import BERNSTEIN, BETTING, HIGH, LOW, QUANTILE, Evidence, FloatArray
 from bestk.problem import Problem
-from bestk.rewards import Rewards, rewards_from_dict
+from bestk.rewards import Quantile, Rewards, rewards_from_dict
 
 NO_NUMBERS = (math.nan, math.inf, -math.inf, None, "1", 1j, [1.0], object())
 FALSE_ALARM = 1e-6  # the probability that a test of frequencies fails a sound family
@@ -30,7 +30,10 @@ DELTA = 0.1  # error of e-lucb
 
 @dataclass(frozen=True)
 class Source:
-    """Rewards that fit an assumption: their true mean, and how to draw n of them."""
+    """Rewards that fit an assumption: their true mean, and how to draw n of them.
+
+    Of a family that compares quantiles, `mean` is the true quantile.
+    """
 
     mean: float
     draw: Callable[[np.random.Generator, int], FloatArray]
@@ -158,10 +161,14 @@ class RewardFamilyContract:
             data = source.rewards(seed, self.length)
             wide, narrow = (confidence_sequence(rewards, data, alpha) for alpha in (0.01, 0.2))
             mean = np.cumsum(data) / np.arange(1, len(data) + 1)
-            np.testing.assert_allclose(wide.mean, mean, rtol=1e-9, atol=1e-9 * rewards.sigma)
+            scale = rewards.sigma
+            if isinstance(rewards, Quantile):
+                scale = float(np.ptp(data))
+                mean = np.array([np.quantile(data[: n + 1], rewards.q) for n in range(len(data))])
+            np.testing.assert_allclose(wide.mean, mean, rtol=1e-9, atol=1e-9 * scale)
             for found in (wide, narrow):
                 assert found.low.shape == found.high.shape == data.shape
-                rounding = 1e-9 * rewards.sigma
+                rounding = 1e-9 * scale
                 assert np.all(found.low <= found.mean + rounding)
                 assert np.all(found.mean <= found.high + rounding)
                 assert found.low.min() >= low
@@ -202,7 +209,7 @@ def _endless(source: Source, seed: int) -> Iterator[float]:
 
 def _span(rewards: Rewards, data: FloatArray) -> tuple[float, float]:
     """Candidates for the mean: the range of rewards, or a wide one around the data."""
-    wide = 20.0 * rewards.sigma
+    wide = 20.0 * (rewards.sigma if math.isfinite(rewards.sigma) else float(np.ptp(data)))
     low, high = float(data.min()) - wide, float(data.max()) + wide
     return getattr(rewards, "low", low), getattr(rewards, "high", high)
 
@@ -220,9 +227,16 @@ def _all_statistics(e: Evidence, data: FloatArray) -> Iterator[Seen]:
         elif e.kind == BERNSTEIN:
             spread = evidence.spread(e, t, total, spread, x)
         t, total = t + 1.0, total + x
-        yield t, total, spread, counts.copy()
+        yield t, total, spread, np.sort(data[: int(t)]) if e.kind == QUANTILE else counts.copy()
 
 
 def _log_evidence(e: Evidence, sign: float, seen: Seen, c: float) -> float:
-    """Of the side `sign`, against the mean c."""
+    """Of the side `sign`, against the mean c; of a quantile, by what lies above c or below."""
+    if e.kind == QUANTILE:
+        t, _, _, seen_in_order = seen
+        below = quantile.count_below(seen_in_order, 0, int(t), c)
+        above = t - quantile.count_to(seen_in_order, 0, int(t), c)
+        if sign > 0.0:
+            return quantile.log_evidence(e, LOW, t, float(above))
+        return quantile.log_evidence(e, HIGH, t, float(below))
     return float(evidence.log_evidence(e, sign, *seen, 0, c)[0])

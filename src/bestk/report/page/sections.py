@@ -97,8 +97,8 @@ def intervals(view: View) -> str:
     legend = ", ".join(_key(status, text) for status, text in texts.items() if status in present)
     return (
         "<section><h2>Every arm&rsquo;s interval</h2>"
-        f'<p class="soft">A dot is the mean of what was observed, a bar the interval that the'
-        f" policy decides by. {legend}</p>"
+        f'<p class="soft">A dot is the {view.result.compares} of what was observed, a bar the'
+        f" interval that the policy decides by. {legend}</p>"
         f'<ol class="arms">{axis}{rows}{axis}</ol>{rest}</section>'
     )
 
@@ -109,8 +109,9 @@ def _row(view: View, place: int, most: int) -> str:
     if arm.mean is not None:
         numbers = f"<b>{view.number(arm.mean, '')}</b>"
         numbers += f' <span class="soft">({view.interval(arm)})</span>'
-    says = f"{words.name(arm.label)}: mean {view.number(arm.mean, 'unknown')}, interval"
-    strip = charts.strip(view.scale, arm, f"{says} {view.interval(arm)}, {arm.status}")
+    mean = f"{view.result.compares} {view.number(arm.mean, 'unknown')}"
+    says = f"{words.name(arm.label)}: {mean}, interval {view.interval(arm)}, {arm.status}"
+    strip = charts.strip(view.scale, arm, says)
     return (
         f'<li><span class="rank">{place + 1}</span>'
         f'<span class="name" title="{escaped(arm.label)}">{escaped(arm.label)}</span>'
@@ -170,8 +171,8 @@ def shrinking(view: View) -> str:
     dashed = "" if boundary is None else " Dashed: half way between the answer and the rest."
     return (
         "<section><h2>How the finalists&rsquo; intervals shrank</h2>"
-        '<p class="soft">The line is the mean so far, the band its interval; the number of pulls'
-        f" grows to the right on a logarithmic scale.{dashed}</p>"
+        f'<p class="soft">The line is the {view.result.compares} so far, the band its interval; the'
+        f" number of pulls grows to the right on a logarithmic scale.{dashed}</p>"
         f'<div class="charts finalists">{figures}</div></section>'
     )
 

@@ -182,7 +182,16 @@ def _table(view: View) -> str:
         f"<td class=n>{lost.get(arm.label, 0):,}</td><td>{arm.status}</td></tr>"
         for place, arm in enumerate(view.arms[:ROWS], 1)
     )
-    columns = ("rank", "arm", "mean", "interval", "pulls", "failed", "given up", "status")
+    columns = (
+        "rank",
+        "arm",
+        view.result.compares,
+        "interval",
+        "pulls",
+        "failed",
+        "given up",
+        "status",
+    )
     head = "".join(f'<th scope="col">{column}</th>' for column in columns)
     rest = len(view.arms) - ROWS
     more = f"<p>{rest:,} more: <code>bestk export</code> has them all.</p>" if rest > 0 else ""

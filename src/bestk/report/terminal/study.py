@@ -68,7 +68,7 @@ def _scored(study: Study, result: Result) -> list[tuple[str, str]]:
 def arms(study: Study, result: Result) -> Table:
     """The arms by rank; of many, the leaders and those around the boundary."""
     ranked, decision = result.ranked, study.problem.decision
-    right = ("rank", "mean", "interval", "pulls")
+    right = ("rank", result.compares, "interval", "pulls")
     table = columns("rank", "arm", *right[1:], "status", right=right, fold=("arm",))
     places = shown(len(ranked), decision.k if isinstance(decision, TopK) else None)
     for before, i in pairwise([-1, *places, len(ranked)]):

@@ -64,9 +64,13 @@ def simulation(result: SimulationResult) -> Table:
     goal = "largest" if result.instance.maximize else "smallest"
     name = printable(data["instance"])  # a file may have any
     items = "" if data["items"] is None else f", M={data['items']} items"
-    about = f"{name}{alpha}, N={data['arms']}{items}, {what}, {goal} means"
+    means = f"{result.problem.rewards.title}s"
+    about = f"{name}{alpha}, N={data['arms']}{items}, {what}, {goal} {means}"
     found.add_row("instance", Text(about))
-    found.add_row("rewards", f"{data['rewards']}, sigma={data['sigma']:g}")
+    scatter = f", sigma={data['sigma']:g}" if data["sigma"] is not None else ""
+    if data.get("law") is not None:
+        scatter = f", {data['law']} with spread {data['spread']:g}"
+    found.add_row("rewards", f"{data['rewards']}{scatter}")
     found.add_row("wanted", f"error <= {data['delta']:g}, slack {data['epsilon']:g}")
     found.add_row("samples", f"{samples['mean']:,.0f} ± {samples['sem']:,.0f} (mean, std. error)")
     found.add_row("", f"median {samples['median']:,.0f}, 95% of runs <= {samples['p95']:,.0f}")
