@@ -91,13 +91,14 @@ def test_a_block_in_which_others_came_between_is_refused(cuttable, database):  #
 
 
 def test_sessions_ended_all_the_time_lose_nothing(database):  # noqa: F811
-    done, errors, each = threading.Event(), [], 120
+    done, errors, each, names = threading.Event(), [], 120, []
     with closing(PostgresStorage(database)) as storage:
         storage.append("s", [Event(ev.CREATED)])
 
     def write(who, size):
         try:
             with closing(PostgresStorage(database)) as storage:
+                names.append(storage._server.name)
                 events = log(each, who)
                 for i in range(0, each, size):
                     storage.append("s", events[i : i + size])
@@ -105,12 +106,10 @@ def test_sessions_ended_all_the_time_lose_nothing(database):  # noqa: F811
             errors.append(error)
 
     def end():
-        query = (
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE %s"
-        )
+        ours = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name"
         with psycopg.connect(database, autocommit=True) as connection:
             while not done.wait(0.02):
-                connection.execute(f"{all_} 'bestk %'")
+                connection.execute(f"{ours} = ANY(%s)", (list(names),))
 
     threads = [threading.Thread(target=write, args=job) for job in (("a", 1), ("b", 4), ("c", 1))]
     ending = threading.Thread(target=end)
