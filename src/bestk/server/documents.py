@@ -1,4 +1,4 @@
-"""Reports, certificates and observations of a study, made in a thread from what is in the storage."""
+"""What a study gives away over HTTP: its report, its certificate, its observations."""
 
 from __future__ import annotations
 
