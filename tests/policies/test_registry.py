@@ -119,11 +119,7 @@ def test_a_problem_of_a_policy_that_is_not_here_can_be_read_but_not_run():
         Driven(configured, read, np.random.default_rng(1))
 
 
-def test_no_study_runs_another_policy_under_its_name():
-    with pytest.raises(bestk.InputError, match="not in studies yet"):
-        bestk.Study("s", range(4), k=2, policy="coins")
-    with pytest.raises(bestk.InputError, match="not in studies yet"):
-        bestk.identify(range(4), float, k=2, policy="even-split", params={"budget": 8})
+def test_no_compiled_stepper_goes_under_its_name():
     with pytest.raises(bestk.InputError, match="its own stepper"):
         problem().stepper()
 

@@ -7,8 +7,9 @@ import pytest
 
 import bestk
 from bestk.kernels import rng
+from bestk.policies.driving import policy_generator
 from bestk.simulation import distribution
-from bestk.simulation.streams import FIRST, MOST, Stream, policy_generator
+from bestk.simulation.streams import FIRST, MOST, Stream
 from helpers.command import good
 from helpers.python_policies import registered
 

@@ -16,6 +16,7 @@ from bestk.commands.pull import CommandPull
 from bestk.commands.template import Template
 from bestk.decisions import TopK
 from bestk.errors import InputError, UnknownName
+from bestk.policies.budgets import spend
 from bestk.problem import Problem
 from bestk.rewards import make_rewards
 from bestk.storage import SQLiteStorage
@@ -107,7 +108,7 @@ class StudyFile:
     rate: float | str | None
     on_fail: str
     parallel: int
-    pulls: int | None  # the most, over all runs of the study
+    pulls: int | None  # the most, over all runs of the study; None if the policy spends them
     seconds: float | None  # the most, of one run
     cost: float | None  # the most, over all runs
     storage: Path
@@ -179,6 +180,8 @@ def _read(path: Path, data: dict[str, Any]) -> StudyFile:
     if on is not None:
         _check_evaluation(template, values, on, study)
     target = items.get("target", "items")
+    params, pulls = spend(study.get("policy"), study.get("params"), budget.get("pulls"))
+    study = {**study, "params": params or {}}
     return StudyFile(
         name=study.get("name", path.stem),
         arms=tuple(values),
@@ -199,7 +202,7 @@ def _read(path: Path, data: dict[str, Any]) -> StudyFile:
         rate=pull.get("rate"),
         on_fail=pull.get("on_fail", "stop" if on is None else "low"),
         parallel=pull.get("parallel", 1),
-        pulls=budget.get("pulls"),
+        pulls=pulls,
         seconds=budget.get("seconds"),
         cost=budget.get("cost"),
         storage=folder / storage.get("file", f"{path.stem}.db"),

@@ -86,3 +86,8 @@ def is_feasible(decision: DecisionClass, arms: Sequence[int]) -> bool:
         return len(arms) == decision.k
     inside, outside = (-1.0, -1.0 - decision.n_arms) if decision.minimise_only else (1.0, -1.0)
     return np.array_equal(decision.best(np.where(chosen, inside, outside)), chosen)
+
+
+def policy_generator(seed: int, run: int) -> np.random.Generator:
+    """What a policy in Python draws from in a run: independent of rewards and of scheduling."""
+    return np.random.Generator(np.random.Philox(key=[seed, 0], counter=[0, 0, 0, run]))

@@ -96,6 +96,15 @@ def certificate(specification: Specification, result: Result) -> list[str]:
     surely = f"with probability at least {100.0 * (1.0 - problem.delta):.10g}%"
     if result.certified:
         return [f"Certified: {surely}, {statement(specification, result, problem.epsilon)}."]
+    if result.stopped == "rule" and problem.judge is not None:
+        said = [
+            f"Not certified: {problem.policy}, a policy in Python, has stopped, and the evidence"
+            " does not prove its answer at the slack that was wanted."
+        ]
+        if result.certifiable_epsilon is not None:
+            weaker = statement(specification, result, result.certifiable_epsilon)
+            said.append(f"What can be said: {surely}, {weaker}.")
+        return said
     if result.stopped == "rule":
         return [
             f"Not certified: the rule of {policy(specification)} has stopped, but it is a"

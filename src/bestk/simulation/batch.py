@@ -15,11 +15,11 @@ from bestk.compiled.live import Kernels, Machine, is_python
 from bestk.compiled.programs import PLAY, TURN, Loaded, Program
 from bestk.kernels import loop
 from bestk.kernels.types import TOTAL, BoolArray, IntArray, State
-from bestk.policies.driving import Driven
+from bestk.policies.driving import Driven, policy_generator
 from bestk.policies.stepper import Stepper
 from bestk.problem import Problem
 from bestk.simulation.instances import Instance
-from bestk.simulation.streams import Stream, policy_generator
+from bestk.simulation.streams import Stream
 
 ROUNDING = 1e-12  # forgiven when a total or a difference is compared
 

@@ -76,8 +76,3 @@ def _own(draw: Draw, generator: np.random.Generator, size: int, arm: int) -> lis
         )
     rewards: list[float] = found.astype(np.float64).tolist()
     return rewards
-
-
-def policy_generator(seed: int, run: int) -> np.random.Generator:
-    """What a policy in Python draws from in a run: independent of rewards and of scheduling."""
-    return np.random.Generator(np.random.Philox(key=[seed, 0], counter=[0, 0, 0, run]))

@@ -25,8 +25,10 @@ from bestk.kernels.types import BoolArray, FloatArray
 from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study.fold import Fold
+from bestk.study.foreign import new_fold
 from bestk.study.intervals import in_units, intervals
 from bestk.study.reading import open_storage, open_study
+from bestk.study.result import Result, rounded_up
 from bestk.study.specification import Specification
 from bestk.verification.log import line
 from bestk.verification.schema import OF_ITEMS, OLD_WARNING, WARNINGS
@@ -38,15 +40,17 @@ BATCH = 50_000  # events folded at a time
 def make_certificate(path: str | os.PathLike[str], name: str | None = None) -> dict[str, Any]:
     """The certificate of a study in a file, confirmed by `verification`."""
     study = open_study(path, name)
-    guarantee = study.problem.configure(0, study.specification.max_arms).guarantee
+    configured = study.problem.configure(0, study.specification.max_arms)
     unproved = f"study '{study.name}' is not certified"
-    if guarantee is None:
+    if (configured.judge or configured).guarantee is None:
         variant = f", variant {study.problem.variant}" if study.problem.variant else ""
         why = f"nothing is proved of {study.problem.policy}{variant}"
         raise NothingToCertifyError(f"{unproved}: {why}, so there is nothing to certify")
     if not study.is_stopped:
         why = "its rule has not stopped yet"
         raise NothingToCertifyError(f"{unproved}: {why}, so there is nothing to certify")
+    if configured.judge is not None and not study.result.certified:
+        raise NothingToCertifyError(f"{unproved}: {_short_of(study.result)}")
     from bestk.verification import verify  # the special functions that it needs take a while
 
     log = open_storage(path).read(study.name)
@@ -59,6 +63,14 @@ def make_certificate(path: str | os.PathLike[str], name: str | None = None) -> d
     return made
 
 
+def _short_of(result: Result) -> str:
+    """Why the answer of a policy in Python is not certified."""
+    why = "the policy has stopped, and the evidence does not prove its answer at the study's slack"
+    if result.certifiable_epsilon is None:
+        return why
+    return f"{why}; at epsilon = {rounded_up(result.certifiable_epsilon)} it would"
+
+
 # --- the numbers ----------------------------------------------------------------------------------
 
 
@@ -66,7 +78,7 @@ def _certificate(
     name: str, specification: Specification, log: Iterator[Event], events: int
 ) -> dict[str, Any]:
     """What so many events bear out, the last of which stops the study."""
-    digest, fold = hashlib.sha256(), Fold(specification)
+    digest, fold = hashlib.sha256(), new_fold(specification)
     before = islice(log, events - 1)
     while batch := list(islice(before, BATCH)):
         digest.update(b"".join(map(line, batch)))
@@ -75,7 +87,7 @@ def _certificate(
     stop = next(log)
     digest.update(line(stop))
     answer = json.loads(stop.data)
-    state, spec, configured = fold.state, fold.spec, fold.configured
+    state, spec, proving = fold.state, fold.spec, fold.configured.judge or fold.configured
     round_ = levels = None
     if spec.radius == types.LUCB_ROUNDS:
         step.next_round(state)  # the rule was checked one round later
@@ -96,8 +108,8 @@ def _certificate(
         "seed": specification.seed,
         "max_arms": specification.max_arms,
         "answer": [thaw(fold.all_labels[arm]) for arm in answer],
-        "error_bound": configured.guarantee,
-        "theorem": configured.theorem,
+        "error_bound": proving.guarantee,
+        "theorem": proving.theorem,
         "samples": int(fold.tally.counts.sum()),
         "levels": levels,
         "round": round_,

@@ -83,8 +83,12 @@ class Figures:
 
     @property
     def forecasts(self) -> bool:
-        """Whether results come with a forecast: for the K best, once every arm was observed."""
-        return isinstance(self.problem.decision, TopK) and self._fold.machine.is_whole
+        """Whether results come with a forecast: for the K best, once every arm was observed.
+
+        When a policy in Python stops is its own affair.
+        """
+        is_ours = isinstance(self.problem.decision, TopK) and self.problem.judge is None
+        return is_ours and self._fold.machine.is_whole
 
     def slack_for(self, more: int) -> float | None:
         """An estimate of the least epsilon that would be certified after so many more pulls."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from bestk.arguments import require_function
 from bestk.decisions import DecisionClass
+from bestk.policies.budgets import spend
 from bestk.rewards import Rewards
 from bestk.storage import Storage
 from bestk.study.calls import Measure
@@ -68,7 +69,8 @@ def identify(
 
     `costs` are what pulls cost, by arm or in their order: cheap arms are pulled more. The run ends
     without a certificate after `budget` pulls, `seconds`, or when the numbers `extra["cost"]` add
-    up to `cost` (where pulls return none, `costs` do). With `storage` (a file name) the same call
+    up to `cost` (where pulls return none, `costs` do). A policy with a fixed budget spends `budget`
+    pulls and stops by itself. With `storage` (a file name) the same call
     resumes a run that was cut short; where several processes share it, give a `lease`, longer than
     a pull takes. `progress` is called after every answer; True and False switch the display on and
     off, which is shown on terminals and in notebooks by default.
@@ -77,6 +79,7 @@ def identify(
     fails may not, unless `lost="worst"` (docs/studies.md, "The order of answers").
     """
     require_function(pull, "pull")  # before a file is made
+    params, budget = spend(policy, params, budget)
     study = Study(
         name, arms, k=k, decision=decision, delta=delta, epsilon=epsilon, rewards=rewards,
         maximize=maximize, policy=policy, variant=variant, params=params, storage=storage,

@@ -21,6 +21,7 @@ from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study import answered
 from bestk.study.fold import Fold
+from bestk.study.foreign import new_fold
 from bestk.study.specification import Specification
 
 STRETCH = 1000  # events folded one by one before plain ones are looked for
@@ -55,7 +56,7 @@ class Journal:
 
     def open(self, specification: Specification) -> Fold:
         """The state of the study, which `sync` and `append` carry on."""
-        self._fold = fold = Fold(specification)
+        self._fold = fold = new_fold(specification)
         if not isinstance(self.storage, ColumnStorage):
             fold.apply(self.storage.read(self.name))
             return fold

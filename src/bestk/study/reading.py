@@ -14,7 +14,7 @@ from bestk.storage import SQLiteStorage
 from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study import extras
-from bestk.study.fold import Fold
+from bestk.study.foreign import new_fold
 from bestk.study.specification import Specification
 from bestk.study.study import Study
 
@@ -107,7 +107,7 @@ def observations(storage: SQLiteStorage, name: str) -> Iterator[Observation]:
     fold says, in a pass of its own: the fold also works out the statistics, event by event.
     """
     events = storage.read(name)
-    fold = Fold(_begun(name, events))  # knows which arms are there
+    fold = new_fold(_begun(name, events))  # knows which arms are there
     closing = CLOSING if fold.order.in_order else CLOSING[:2]  # in old studies FAILED does not
     open_: dict[str, tuple[int, float, int | None]] = {}  # arm, time and item of pulls
     answered: set[str] = set()

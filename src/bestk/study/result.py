@@ -65,6 +65,8 @@ class Result:
     warnings: tuple[str, ...] = ()  #: what speaks against it
     #: sums of the numbers that answers carried beside their rewards, by name
     totals: dict[str, float] = field(default_factory=dict)
+    #: what the author of a policy in Python claims of it; none of it is proved here
+    claim: str | None = None
     maximize: bool = field(default=True, repr=False)  #: for the order of the table
 
     @property
@@ -104,12 +106,16 @@ class Result:
                 first = f"{self.waiting[0].pull} of {printed(self.waiting[0].arm)}"
                 others = f" and {len(self.waiting) - 1:,} more" if len(self.waiting) > 1 else ""
                 lines.append(f"{early} held back, waiting for an earlier pull: {first}{others}")
+        if self.claim is not None:
+            lines.append(f"the policy's author claims, which bestk has not proved: {self.claim}")
         return lines + [f"assumed: {text}" for text in self.assumptions]
 
     def to_dict(self) -> dict[str, Any]:
         """Finite numbers, texts and nulls only."""
         data = asdict(self)
         del data["maximize"]  # part of the problem, not of the result
+        if self.claim is None:
+            del data["claim"]  # as of all policies but those in Python
         data["top"] = [_plain(label) for label in self.top]
         data["arms"] = [dict(asdict(arm), label=_plain(arm.label)) for arm in self.arms]
         data["waiting"] = [dict(asdict(pull), arm=_plain(pull.arm)) for pull in self.waiting]

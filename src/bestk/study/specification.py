@@ -59,6 +59,15 @@ class Specification:
                 " and no score may be chosen or skipped; tell it, or let it fail"
             )
 
+    def refuse_from_elsewhere(self) -> None:
+        """Refuse an observation that nobody asked for, where none may be."""
+        self.refuse_in_evaluation("an observation from elsewhere")
+        if self.problem.judge is not None:
+            raise InputError(
+                f"an observation from elsewhere was refused: {self.problem.policy}, a policy in"
+                " Python, is told what it asked for and nothing else"
+            )
+
     def require_max_arms(self, arm: Hashable) -> int:
         """How many arms there may ever be; refuses a change of arms where they are fixed."""
         if self.max_arms is None:
@@ -234,10 +243,9 @@ def specify(
     problem = Problem(decision, **{**DEFAULTS, **settings})
     made = Specification(labels, problem, seed, lease, max_arms, lost, items=items)
     _, configured = made.configure(len(labels))  # refuses what cannot be an open study
-    if configured.judge is not None:
+    if configured.judge is not None and items is not None:
         raise InputError(
-            f"policy {problem.policy} was refused: policies in Python run in simulations, not in"
-            " studies yet"
+            f"items were refused: {problem.policy}, a policy in Python, knows nothing of them"
         )
     if lost == "worst" and not configured.bets:
         raise InputError(

@@ -313,7 +313,7 @@ class Study(Figures):
         with self._lock:
             fold = self._fold
             self.require_order("the observation")
-            self.specification.refuse_in_evaluation("an observation from elsewhere")
+            self.specification.refuse_from_elsewhere()
             id, number = string(id, "id"), self._present(arm)
             value = self.problem.rewards.read_for_policy(reward)
             if id not in fold.observed:

@@ -13,6 +13,7 @@ from bestk.problem import Problem
 from bestk.study.extras import COST
 from bestk.study.fold import Fold
 from bestk.study.forecast import boundary, forecast, usual
+from bestk.study.foreign import ForeignFold
 from bestk.study.intervals import in_units, intervals
 from bestk.study.result import ArmResult, Result, Status, Stopped, Waiting
 from bestk.study.tally import Tally
@@ -27,23 +28,28 @@ def summarise(name: str, fold: Fold, seconds: float, ended: Stopped | None) -> R
     low, high = intervals(fold.machine)
     whole = fold.machine.is_whole
     pulls, means = _everything(fold)
-    if stopped is None:
-        answer, waiting = fold.planner.answer(held), fold.blocking
-    else:
+    if stopped is not None:
         answer, waiting = [fold.rows[arm] for arm in stopped], []
-    is_proved = configured.guarantee is not None
-    certified = stopped is not None and is_proved
-    epsilon = fold.stepper.certifiable_epsilon if is_proved and not certified else None
+    else:
+        waiting = fold.blocking
+        if isinstance(fold, ForeignFold):
+            answer = fold.present_answer()
+        else:
+            answer = fold.planner.answer(held)
+    proving = configured.judge or configured
+    certified, epsilon = _proved(fold, answer)
     statuses = _statuses(answer, certified, low, high, fold.stepper.decision)
     ends = in_units(low, high, spec.sign).T
-    left = forecast(fold.state, spec, problem, low, high) if stopped is None and whole else None
+    left = None
+    if stopped is None and whole and not configured.policy.is_python:  # whose stop nobody foresees
+        left = forecast(fold.state, spec, problem, low, high)
     known = [[None if math.isnan(x) else x for x in row] for row in ends.tolist()]
     return Result(
         study=name,
         top=tuple(labels[i] for i in sorted(answer, key=lambda i: -spec.sign * means[i])),
         certified=certified,
-        error_bound=configured.guarantee if certified else None,
-        theorem=configured.theorem if certified else None,
+        error_bound=proving.guarantee if certified else None,
+        theorem=proving.theorem if certified else None,
         samples=fold.told,
         seconds=seconds,
         stopped=ended if stopped is None else "rule",
@@ -66,7 +72,18 @@ def summarise(name: str, fold: Fold, seconds: float, ended: Stopped | None) -> R
         warnings=_warnings(fold),
         maximize=problem.maximize,
         totals=totals(fold),
+        claim=configured.policy.claim,
     )
+
+
+def _proved(fold: Fold, answer: list[int]) -> tuple[bool, float | None]:
+    """Whether the answer is certified, and if it is not, the least slack at which it would be."""
+    if isinstance(fold, ForeignFold):
+        verdict = fold.verdict or fold.judge(answer)
+        return fold.stopped is not None and verdict.certified, verdict.epsilon
+    is_proved = fold.configured.guarantee is not None
+    certified = fold.stopped is not None and is_proved
+    return certified, fold.stepper.certifiable_epsilon if is_proved and not certified else None
 
 
 def _everything(fold: Fold) -> tuple[IntArray, FloatArray]:

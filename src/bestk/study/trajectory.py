@@ -14,6 +14,7 @@ from bestk.kernels.types import FloatArray, IntArray
 from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study.fold import Fold
+from bestk.study.foreign import new_fold
 from bestk.study.intervals import in_units, intervals
 from bestk.study.specification import Specification
 from bestk.verification.log import line
@@ -53,7 +54,7 @@ def replay(
     answer: Collection[Hashable] = (),
 ) -> Trajectory:
     """Fold a log piece by piece and look at these arms at checkpoints."""
-    fold = Fold(specification)
+    fold = new_fold(specification)
     columns, samples, answered = list[FloatArray](), list[int](), list[int]()
     lapsed: set[str] = set()
     checkpoint, stopped = 1.0, False

@@ -9,7 +9,7 @@ from typing import Any
 
 from bestk.errors import InputError
 from bestk.verification import comparison, log
-from bestk.verification.claims import read_claim
+from bestk.verification.claims import judged, read_claim
 from bestk.verification.classes import Decision, read_decision
 from bestk.verification.history import History
 from bestk.verification.items import check_items
@@ -158,7 +158,7 @@ def _compare(certificate: Mapping[str, Any], followed: _Followed, report: Report
     found = f"{len(present)} of {len(labels)}" if is_same else "others"
     report.add("arms", is_same, f"the {len(history.present)} arms of the log", found)
     decision = _decision(problem["decision"], history, max_arms)
-    claim = read_claim(problem, max_arms, decision)
+    claim = read_claim(judged(problem, max_arms), max_arms, decision)
     comparison.check_guarantee(certificate, claim, report)
     statistics = Statistics(history, claim)
     comparison.check_samples(certificate, statistics, report)

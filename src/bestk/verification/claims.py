@@ -59,6 +59,7 @@ POLICIES = {
     "clucb": Policy(LEAD, SAMPLES, UNIFORM, "Chen et al. (2014), Theorem 1"),
     "ugape": Policy(REGRET, SAMPLES, UNIFORM, "Gabillon et al. (2012), Theorem 2"),
 }
+JUDGES = ("e-lucb", "e-clucb")  # whose evidence may judge the answers of other policies
 # What a setting may be; eps and weights are numbers, on which their theorems have conditions.
 CHOICES: dict[str, tuple[str, ...]] = {
     "levels": (SPLIT, UNIFORM),  # both have their union bound; the hybrid levels have none here
@@ -293,6 +294,23 @@ def _costs(problem: Mapping[str, Any], n: int) -> tuple[float, ...]:
         are_numbers and len(costs) == n, "costs that are no positive numbers, one for each arm"
     )
     return tuple(costs)
+
+
+def judged(problem: Mapping[str, Any], max_arms: int | None) -> Mapping[str, Any]:
+    """A problem whose answer came from a policy in Python as that of its judge; others as they are.
+
+    Evidence holds whatever is sampled, and proves any answer for which its condition is met
+    (docs/e-lucb.md, Theorems 1 to 4; docs/e-clucb.md, Theorem 7). Other bounds follow rules.
+    """
+    if "judge" not in problem:
+        return problem
+    judge = problem["judge"]
+    _require(judge.keys() == {"policy", "params"}, "a judge with other settings than are known")
+    _require(judge["policy"] in JUDGES, f"answers of others are not judged by {judge['policy']}")
+    _require(max_arms is None, "a policy of another's where arms come and go")
+    _require(not {"items", "costs"} & problem.keys(), "items or costs that the judge ignores")
+    rest = {name: value for name, value in problem.items() if name != "judge"}
+    return {**rest, "policy": judge["policy"], "variant": None, "params": judge["params"]}
 
 
 def read_claim(problem: Mapping[str, Any], max_arms: int | None, decision: Decision) -> Claim:

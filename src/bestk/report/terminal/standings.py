@@ -100,6 +100,8 @@ def conclusion(result: Result) -> list[str]:
         said.append(words.scored(result, result.items))
     if result.certified:
         said.append(result.proof)
+    elif result.stopped == "rule" and result.certifiable_epsilon is not None:
+        said.append(f"the policy has stopped; {result.proof}")  # one in Python
     elif result.stopped == "rule":
         said.append("not certified: the policy has stopped, but it is a heuristic without a proof")
     else:
