@@ -39,3 +39,14 @@ def test_csar_answers_other_classes():
 def test_nobody_else_can_take_their_names(name):
     with pytest.raises(bestk.InputError, match="one of bestk's own"):
         register(name, type("Mine", (), dict.fromkeys(("start", "ask", "tell", "answer"), print)))
+
+
+@pytest.mark.parametrize("name", BUDGETS)
+def test_a_study_spends_the_budget_and_says_what_is_certified(name):
+    chances, dice = {"a": 0.1, "b": 0.9, "c": 0.5}, np.random.default_rng(1)
+    found = bestk.identify(
+        list(chances), lambda arm: dice.random() < chances[arm], k=1, budget=60, policy=name,
+        rewards=bestk.Bernoulli(), seed=1,
+    )  # fmt: skip
+    assert (list(found.top), found.samples <= 60) == (["b"], True)
+    assert 0.0 <= found.certifiable_epsilon < 1.0

@@ -162,3 +162,11 @@ def test_other_rewards_and_unproved_constants_are_refused(policy):
     for params in ({"alpha": 1.0}, {"k1": 10.0}):
         with pytest.raises(InputError, match=r"alpha must be above 1, and k1 then above"):
             policy().start(question(3, 1, rewards=COINS, **params), None)
+
+
+def test_of_two_arms_that_may_leave_the_race_the_one_farther_from_the_line_does():
+    policy = KLRacing()
+    policy.start(question(3, 1, rewards=COINS), None)
+    policy.t = 1000  # all three are told apart; 0.4 from the line, and 0.9
+    policy.judge(np.array([1, 0, 2]), np.array([0.9, 0.5, 0.0]))
+    assert (policy.selected, policy.racing.tolist()) == ([], [0, 1])
