@@ -57,7 +57,7 @@ class ForeignFold(Fold):
 
     def _ask(self, event: Event) -> None:
         _, key, arm, _, data, _ = event
-        is_known = self._is_known(key)
+        is_known = self.knows(key)
         super()._ask(event)
         if data:
             self.turns.begin([arm, *self.waiting])
