@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from bestk.report.text import iso
 from bestk.decisions.labels import freeze
 from bestk.report.terminal import study as study_tables
+from bestk.report.text import iso
 from bestk.storage import Event, SQLiteStorage
 from bestk.storage import events as ev
 from bestk.study import Study

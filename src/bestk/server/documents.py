@@ -1,4 +1,4 @@
-"""Reports, certificates and observations of a study, made in a thread from what is in the storage."""
+"""Reports, certificates and exports of a study, made in a thread from what is in the storage."""
 
 from __future__ import annotations
 
