@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from bestk.study import aidentify as aidentify
     from bestk.study import evaluate as evaluate
     from bestk.study import identify as identify
+    from bestk.study.remote import connect as connect
 
 __version__ = "0.2.0.dev0"
 
@@ -113,6 +114,7 @@ _HOMES = {
     "Result": "study",
     "compile": "ahead",
     "Study": "study",
+    "connect": "study.remote",
     "aevaluate": "study",
     "aidentify": "study",
     "evaluate": "study",

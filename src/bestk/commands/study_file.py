@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bestk.arguments import shown
+from bestk.client import is_server
 from bestk.commands.items import ITEM, placeholders, read_items_file
 from bestk.commands.pull import CommandPull
 from bestk.commands.template import Template
@@ -20,10 +21,10 @@ from bestk.policies.budgets import spend
 from bestk.problem import Problem
 from bestk.rewards import make_rewards
 from bestk.storage.addresses import Address, file_at, open_storage, read_address
+from bestk.study.identification import open_or_connect
 from bestk.study.items import TARGETS
 from bestk.study.retries import per_second
-from bestk.study.runner import BACKOFF, RETRIES
-from bestk.study.study import Study
+from bestk.study.runner import BACKOFF, RETRIES, AnyStudy
 
 Test = Callable[[Any], bool]
 Check = tuple[str, Test]  # what a value must be, in words
@@ -118,15 +119,22 @@ class StudyFile:
     target: str = "items"
     repeats: int = 1  # of every cell of an evaluation
 
-    def open(self) -> Study:
+    def open(self) -> AnyStudy:
         """The study, begun or resumed; refused if it was begun with other settings."""
         problem = self.problem
-        study = Study(
-            self.name, self.arms, k=self.k, delta=problem.delta,
+        storage: Any = self.storage
+        if not is_server(storage):
+            storage = open_storage(storage, durability=self.durability)
+        elif self.items is not None:
+            raise InputError(
+                f"{storage} was refused: an evaluation is kept in a file or a database"
+            )
+        on = {} if self.items is None else {"items": self.items, "target": self.target}
+        study = open_or_connect(
+            self.name, self.arms, storage, k=self.k, delta=problem.delta,
             epsilon=problem.epsilon, rewards=problem.rewards, maximize=problem.maximize,
             policy=problem.policy, variant=problem.variant, params=problem.params or None,
-            seed=self.seed, lost=self.lost, items=self.items, target=self.target,
-            costs=problem.costs, storage=open_storage(self.storage, durability=self.durability),
+            seed=self.seed, lost=self.lost, costs=problem.costs, **on,
         )  # fmt: skip
         if study.problem.variant != problem.variant:
             raise InputError(
@@ -240,6 +248,8 @@ def _check_evaluation(
 
 def _place(folder: Path, given: str) -> Address:
     """Where the study is kept: a file is meant from the folder of the study.toml."""
+    if is_server(given):
+        return given
     address = read_address(given)
     return address if file_at(address) is None else folder / address
 

@@ -1,4 +1,4 @@
-"""What a study gives away over HTTP: its report, its certificate, its observations."""
+"""Reports, certificates and exports of a study, made in a thread from what is in the storage."""
 
 from __future__ import annotations
 

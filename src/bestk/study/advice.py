@@ -5,6 +5,7 @@ Estimates, from the present means; what is certified does not depend on them.
 
 from __future__ import annotations
 
+from bestk.study.remote import RemoteStudy
 from bestk.study.result import Result, rounded_up
 from bestk.study.study import Study
 
@@ -17,7 +18,7 @@ MORE = 10  # times what was spent: what a slack is named for, where there is no 
 class Adviser:
     """Looks at a run whenever its pulls have doubled, until there is something to say, once."""
 
-    def __init__(self, study: Study, budget: int | None) -> None:
+    def __init__(self, study: Study | RemoteStudy, budget: int | None) -> None:
         self.study, self.budget = study, budget
         self._next = FIRST * len(study.arms)
         if budget is not None:

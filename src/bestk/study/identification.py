@@ -8,6 +8,7 @@ from concurrent.futures import Executor
 from typing import Any
 
 from bestk.arguments import require_function
+from bestk.client import is_server
 from bestk.decisions import DecisionClass
 from bestk.policies.budgets import spend
 from bestk.rewards import Rewards
@@ -16,8 +17,9 @@ from bestk.storage.addresses import read_address
 from bestk.study.calls import Measure
 from bestk.study.hosting import hosted
 from bestk.study.live import own, shown
+from bestk.study.remote import connect
 from bestk.study.result import Result
-from bestk.study.runner import BACKOFF, RETRIES, Progress, Runner
+from bestk.study.runner import BACKOFF, RETRIES, AnyStudy, Progress, Runner
 from bestk.study.specification import Costs
 from bestk.study.study import Study
 
@@ -71,8 +73,9 @@ def identify(
     `costs` are what pulls cost, by arm or in their order: cheap arms are pulled more. The run ends
     without a certificate after `budget` pulls, `seconds`, or when the numbers `extra["cost"]` add
     up to `cost` (where pulls return none, `costs` do). A policy with a fixed budget spends `budget`
-    pulls and stops by itself. With `storage` (a file name or an address) the same call resumes a
-    run that was cut short; where several processes share it, give a `lease`, longer than a pull
+    pulls and stops by itself. With `storage` (a file name or an address, that of a `bestk serve`
+    too: `http://HOST:PORT`, its token in BESTK_TOKEN) the same call resumes a run that was cut
+    short; where several processes share it, give a `lease`, longer than a pull
     takes. `progress` is called after every answer; True and False switch the display on and off,
     which is shown on terminals and in notebooks by default.
 
@@ -81,9 +84,9 @@ def identify(
     """
     require_function(pull, "pull")  # before a file is made
     params, budget = spend(policy, params, budget)
-    study = Study(
-        name, arms, k=k, decision=decision, delta=delta, epsilon=epsilon, rewards=rewards,
-        maximize=maximize, policy=policy, variant=variant, params=params, storage=storage,
+    study = open_or_connect(
+        name, arms, storage, k=k, decision=decision, delta=delta, epsilon=epsilon, rewards=rewards,
+        maximize=maximize, policy=policy, variant=variant, params=params,
         seed=seed, lease=lease, max_arms=max_arms, lost=lost, costs=costs,
     )  # fmt: skip
     runner = Runner(
@@ -96,6 +99,18 @@ def identify(
         return runner.run()
 
 
+def open_or_connect(
+    name: str,
+    arms: Iterable[Hashable],
+    storage: Storage | str | os.PathLike[str] | None,
+    **settings: Any,
+) -> AnyStudy:
+    """A study in a storage, or that of a server whose address is given in its place."""
+    if isinstance(storage, str) and is_server(storage):
+        return connect(storage).study(name, arms, **settings)
+    return Study(name, arms, storage=storage, **settings)
+
+
 def how_to_resume(storage: Storage | str | os.PathLike[str] | None, what: str = "study") -> str:
     """What an error says of how to go on after it."""
     if storage is None:
@@ -105,7 +120,8 @@ def how_to_resume(storage: Storage | str | os.PathLike[str] | None, what: str = 
         )
     where = ""
     if isinstance(storage, str | os.PathLike):
-        where = f"={os.fspath(read_address(storage))!r}"
+        shown = storage if is_server(storage) else read_address(storage)
+        where = f"={os.fspath(shown)!r}"
     return (
         f"all answers so far are kept, and the {what} can be resumed by the same call, with the"
         f" same storage{where}"

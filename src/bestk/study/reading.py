@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from bestk.arguments import shown
+from bestk.client import is_server
 from bestk.errors import BestkError, InputError, StorageError, UnknownName
 from bestk.storage import addresses
 from bestk.storage import events as ev
@@ -30,7 +31,7 @@ UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, Type
 @contextmanager
 def reading(path: Address) -> Iterator[None]:
     """Say of a file what is wrong with it, whatever a log that nobody has written leads to."""
-    path = read_address(path)
+    path = path if is_server(path) else read_address(path)
     try:
         yield
     except BestkError:

@@ -30,11 +30,13 @@ from bestk.study.calls import Calls, Measure
 from bestk.study.extras import COST, split
 from bestk.study.hosting import take_host
 from bestk.study.pulls import Pull
+from bestk.study.remote import RemoteStudy
 from bestk.study.result import Result, Stopped
 from bestk.study.retries import Attempts, Limiter, asked_to_wait, is_too_often, per_second
 from bestk.study.study import Study
 
-Progress = Callable[[Study], None]  # called after every answer
+AnyStudy = Study | RemoteStudy
+Progress = Callable[[Any], None]  # called with the study after every answer
 HEED = 0.5  # seconds: a signal that comes just before a wait is heeded only after it
 LOOK = 0.05  # seconds between two looks for answers of other processes
 RETRIES, BACKOFF = 3, 0.5  # by default: attempts beside the first, seconds before the second
@@ -59,7 +61,7 @@ class Runner:
 
     def __init__(
         self,
-        study: Study,
+        study: AnyStudy,
         measure: Measure,
         *,
         executor: Executor | None = None,
@@ -358,7 +360,7 @@ class Runner:
         self._later.clear()
 
 
-def _check_on_fail(study: Study, on_fail: str) -> None:
+def _check_on_fail(study: AnyStudy, on_fail: str) -> None:
     """Refuse what cannot be done in this study, before the first call."""
     if on_fail not in ON_FAIL:
         raise UnknownName("on_fail", on_fail, ON_FAIL)

@@ -1,0 +1,238 @@
+"""A study at a server: the methods of `Study`, each of them a request."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import socket
+from collections.abc import Hashable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from bestk.arguments import count
+from bestk.client import Connection
+from bestk.decisions import DecisionClass
+from bestk.decisions.labels import freeze, read_arms, read_pairs, thaw
+from bestk.errors import InputError
+from bestk.kernels.types import LIL_UCB
+from bestk.study.pulls import Pull, key_of
+from bestk.study.result import ArmResult, Result, Stopped, Waiting
+from bestk.study.specification import Specification, given, specify
+
+BATCH = 1000  # answers of one request
+
+
+class RemoteStudy:
+    """A study that a server keeps; workers on many machines may share it.
+
+    Made by `connect(url).study(name)`. What the server says last is known here; `result` asks.
+    """
+
+    def __init__(self, connection: Connection, name: str, specification: Specification) -> None:
+        self.name, self.specification, self.problem = name, specification, specification.problem
+        self._connection = connection
+        self._worker = f"{socket.gethostname()}:{os.getpid()}"[:100]
+        self._state: dict[str, Any] = {}
+        self._open()
+
+    def _post(self, *path: str, **data: Any) -> Any:
+        self._state |= (found := self._connection.post("api", "studies", self.name, *path, **data))
+        return found
+
+    def _get(self, *path: str) -> Any:
+        return self._connection.get("api", "studies", self.name, *path)
+
+    def _open(self) -> dict[str, Any]:
+        found: dict[str, Any] = self._get("open")
+        self._state |= {key: found[key] for key in ("samples", "stopped", "arms", "totals")}
+        return found
+
+    # --- ask and tell -----------------------------------------------------------------------------
+
+    def ask(self, n: int = 1) -> list[Pull]:
+        """Up to n pulls to make next; a request that is lost is repeated and gives the same."""
+        data = {"n": count(n, "n", 1), "worker": self._worker, "request": secrets.token_hex(12)}
+        return [_pull(each) for each in self._post("ask", **data)["pulls"]]
+
+    def tell(self, pull: Pull | str, reward: float, extra: Any = None) -> None:
+        """Record the reward of a pull, exactly once; `extra` is kept with it."""
+        answer = {"pull": key_of(pull), "reward": _number(reward), "extra": extra}
+        self._post("tell", answers=[answer])
+
+    def tell_many(self, answers: Iterable[tuple[Pull | str, float]]) -> None:
+        """Several answers at once, all or none of every thousand."""
+        pairs = [
+            {"pull": key_of(pull), "reward": _number(reward)}
+            for pull, reward in read_pairs(answers)
+        ]
+        for start in range(0, len(pairs), BATCH):
+            self._post("tell", answers=pairs[start : start + BATCH])
+
+    def fail(self, pull: Pull | str, why: str = "") -> None:
+        """Record that a pull came to nothing: a late answer to it will be refused."""
+        self._post("fail", pull=key_of(pull), why=why[:1000])
+
+    def retry(self, pull: Pull | str, why: str = "") -> None:
+        """Record that an attempt came to nothing and the pull, in its place, is made again."""
+        self._post("retry", pull=key_of(pull), why=why[:1000], request=secrets.token_hex(8))
+
+    def fail_low(self, pull: Pull | str, why: str = "") -> None:
+        """Let a pull that failed count as the worst reward there is."""
+        self._post("fail-low", pull=key_of(pull), why=why[:1000])
+
+    def forget(self, pull: Pull | str) -> None:
+        """Give an open pull up: a late answer to it will be refused."""
+        self._post("forget", pull=key_of(pull))
+
+    def release(self, pulls: Iterable[Pull]) -> None:
+        """Nobody makes these pulls any more: they are handed out again."""
+        keys = [key_of(pull) for pull in pulls]
+        for start in range(0, len(keys), BATCH):
+            self._post("release", pulls=keys[start : start + BATCH])
+
+    def check(self) -> bool:
+        """Whether the answer is certain by now; asks for nothing."""
+        self._post("check")
+        return self.is_stopped
+
+    def add(self, arm: Hashable, reward: float, id: str) -> None:
+        """Record an observation made elsewhere, once for each id."""
+        self._post("add", arm=thaw(arm), reward=_number(reward), id=id)
+
+    def add_arm(self, arm: Hashable) -> None:
+        """Let an arm join; one that is in the study already stays."""
+        self._post("arms", arm=thaw(arm))
+
+    def withdraw_arm(self, arm: Hashable) -> None:
+        """Take an arm out: it is asked for no more, and its open pulls are given up."""
+        self._post("arms", "withdraw", arm=thaw(arm))
+
+    def require_order(self, what: str) -> None:
+        """Refuse `what`, which breaks the order of samples, where the policy's proof needs it."""
+        _, configured = self.specification.configure(len(self.specification.labels))
+        if configured.spec.family == LIL_UCB:
+            raise InputError(f"{what} was refused: lil-ucb takes one sample after the other")
+
+    # --- reading ----------------------------------------------------------------------------------
+
+    forecasts = False  # nothing is foretold here; the server's result holds a forecast
+    retries_pulls = False  # of version 0.1, which no server has
+
+    def slack_for(self, more: int) -> float | None:  # noqa: ARG002 - as that of `Study`
+        """Not estimated here."""
+        return None
+
+    @property
+    def samples(self) -> int:
+        """Observations, as the server said last."""
+        return int(self._state["samples"])
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the rule has ended the study, as the server said last."""
+        return bool(self._state["stopped"])
+
+    @property
+    def arms(self) -> tuple[Hashable, ...]:
+        """The arms that compete."""
+        return tuple(freeze(arm) for arm in self._state["arms"])
+
+    @property
+    def open(self) -> list[Pull]:
+        """Pulls that wait for an answer, those of other workers too."""
+        return [_pull(each) for each in self._open()["open"]]
+
+    @property
+    def waiting_for(self) -> list[Pull]:
+        """Open pulls that later answers wait for."""
+        found = self._open()
+        blocking = set(found["waiting_for"])
+        return [_pull(each) for each in found["open"] if each["id"] in blocking]
+
+    @property
+    def totals(self) -> dict[str, float]:
+        """Sums of the numbers that answers carried beside their rewards, by name."""
+        return dict(self._open()["totals"])
+
+    @property
+    def result(self) -> Result:
+        """The answer so far, how far it is proved, and every arm's interval."""
+        return self.summary(None)
+
+    def summary(self, ended: Stopped | None) -> Result:
+        """The result, with the reason why sampling ended if it was not the rule."""
+        data = self._get()
+        kept = {key: data[key] for key in Result.__dataclass_fields__ if key in data}
+        between = data["forecast_interval"]
+        kept |= {
+            "top": tuple(freeze(arm) for arm in data["top"]),
+            "arms": tuple(
+                ArmResult(**{**arm, "label": freeze(arm["label"])}) for arm in data["arms"]
+            ),
+            "waiting": tuple(Waiting(**{**w, "arm": freeze(w["arm"])}) for w in data["waiting"]),
+            "forecast_interval": None if between is None else tuple(between),
+            "assumptions": tuple(data["assumptions"]),
+            "warnings": tuple(data["warnings"]),
+        }
+        result = Result(**kept)
+        self._state |= {"samples": result.samples}
+        return result if result.stopped or ended is None else replace(result, stopped=ended)
+
+
+class Server:
+    """A `bestk serve` somewhere."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def studies(self) -> list[str]:
+        """The names of the studies that the token is for."""
+        return [each["name"] for each in self._connection.get("api", "studies")["studies"]]
+
+    def study(
+        self,
+        name: str,
+        arms: Iterable[Hashable] | None = None,
+        *,
+        decision: DecisionClass | None = None,
+        k: int | None = None,
+        seed: int | None = None,
+        lease: float | None = None,
+        max_arms: int | None = None,
+        lost: str | None = None,
+        **settings: Any,
+    ) -> RemoteStudy:
+        """A study; begun if it is not there and `arms` are given, which takes an admin's token.
+
+        Takes what `Study` takes, except items and storage. What is given must agree with a study
+        that is there.
+        """
+        labels = None if arms is None else read_arms(arms)
+        told = given(**settings)
+        rest = given(k=k, seed=seed, lease=lease, max_arms=max_arms, lost=lost)
+        if (labels is not None or decision is not None) and name not in self.studies():
+            data = json.loads(specify(labels, decision, told, **rest).to_json())
+            self._connection.post("api", "studies", name=name, specification=data)
+        found = self._connection.get("api", "studies", name, "specification")
+        specification = Specification.from_json(json.dumps(found))
+        specification.check_given(labels, decision, told, rest)
+        return RemoteStudy(self._connection, name, specification)
+
+
+def connect(url: str, token: str | None = None) -> Server:
+    """The studies of a `bestk serve` at `http://HOST:PORT` or `https://HOST`.
+
+    The token is that of the environment variable BESTK_TOKEN where none is given. Requests are
+    repeated for a minute, with growing pauses, when the server does not answer; none counts twice.
+    """
+    return Server(Connection(url, token))
+
+
+def _pull(data: dict[str, Any]) -> Pull:
+    return Pull(data["id"], freeze(data["arm"]), data["order"], data["item"], data["position"])
+
+
+def _number(reward: Any) -> Any:
+    """A reward as JSON has it: numbers of NumPy's are none there."""
+    return reward.item() if hasattr(reward, "item") else reward

@@ -1,0 +1,122 @@
+"""`bestk.connect`, `identify` and `bestk run` against a real server."""
+
+import json
+import threading
+
+import pytest
+
+import bestk
+from bestk import InputError, PullError, Study, identify
+from bestk.client.connection import Connection
+from bestk.errors import StorageError
+from helpers.command import good
+from helpers.served import serving
+
+ARMS = ["a", ("b", 2), "c"]
+MEANS = {"a": 0.9, ("b", 2): 0.1, "c": 0.2}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    path = tmp_path_factory.mktemp("client") / "studies.db"
+    with serving(path) as found:
+        found.path, found.url = path, f"http://127.0.0.1:{found.port}"
+        yield found
+
+
+def test_a_study_at_a_server_has_the_methods_of_a_study(server):
+    study = bestk.connect(server.url).study("methods", ARMS, k=1, rewards=bestk.Bernoulli())
+    assert study.arms == tuple(ARMS)
+    first, second, third = study.ask(3)
+    study.tell(first, 1, {"cost": 2.5})
+    study.tell_many([(first, 1), (second, 0)])
+    with pytest.raises(PullError, match="second answer"):
+        study.tell(first, 0)
+    study.forget(third)
+    (fourth,) = study.ask()
+    study.fail(fourth, "broke")
+    for _ in range(2):
+        study.add("a", 1, "elsewhere")
+    kept = Study("methods", storage=server.path)
+    assert (study.samples, study.open, study.totals) == (3, [], {"cost": 2.5})
+    assert study.result.to_dict() == kept.result.to_dict()
+    assert bestk.connect(server.url).study("methods").ask() != []
+
+
+def test_what_is_given_must_agree_with_the_study_that_is_there(server):
+    there = bestk.connect(server.url)
+    there.study("agreed", ARMS, k=1)
+    assert "agreed" in there.studies()
+    with pytest.raises(InputError, match="k=2"):
+        there.study("agreed", ARMS, k=2)
+    with pytest.raises(InputError, match="no study called"):
+        there.study("unheard of")
+
+
+def test_two_workers_share_a_study_to_its_end(server):
+    """All rewards are the means: which arm wins is certain."""
+
+    def work():
+        settings = {"k": 1, "storage": server.url, "name": "shared", "progress": False}
+        found.append(identify(ARMS, MEANS.__getitem__, parallel=4, **settings))
+
+    found = []
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [(result.top, result.certified) for result in found] == [(("a",), True)] * 2
+    assert Study("shared", storage=server.path).result.certified
+
+
+def test_a_study_file_runs_against_an_address(server, tmp_path):
+    arms = "".join(f'[[arms]]\nname = "{x}"\nmean = "{x}"\n' for x in ("0.1", "0.9"))
+    text = f'storage = "{server.url}"\n[study]\nname = "file"\nk = 1\n[pull]\n'
+    (tmp_path / "study.toml").write_text(text + 'command = ["echo", "{mean}"]\n' + arms)
+    said = json.loads(good("run", tmp_path / "study.toml", "--json"))
+    assert (said["top"], said["certified"]) == (["0.9"], True)
+    assert Study("file", storage=server.path).samples == said["samples"]
+
+
+def test_a_client_outlives_a_server_that_is_killed(tmp_path):
+    path = tmp_path / "studies.db"
+    with serving(path) as first:
+        study = bestk.connect(f"http://127.0.0.1:{first.port}").study("kept", ARMS, k=1)
+        (pull,) = study.ask()
+        first.process.kill()
+        first.process.wait()
+    done = threading.Thread(target=study.tell, args=(pull, 1.0))
+    done.start()  # repeats until somebody answers
+    with serving(path, port=first.port):
+        done.join(30)
+        assert not done.is_alive()
+        study.tell(pull, 1.0)
+        assert study.samples == 1
+
+
+def test_nobody_there_is_said_after_a_while(tmp_path):
+    with serving(tmp_path / "gone.db") as gone:
+        pass
+    with pytest.raises(StorageError, match="does not answer"):
+        Connection(f"http://127.0.0.1:{gone.port}", patience=0.2).get("health")
+
+
+def test_a_token_is_needed_and_never_shown(tmp_path, monkeypatch):
+    path = tmp_path / "studies.db"
+    token = json.loads(good("token", "create", "--role", "admin", "--json", path))["token"]
+    with serving(path) as found:
+        url = f"http://127.0.0.1:{found.port}"
+        with pytest.raises(InputError, match="token"):
+            bestk.connect(url).studies()
+        assert bestk.connect(url, token).studies() == []
+        monkeypatch.setenv("BESTK_TOKEN", token)
+        assert bestk.connect(url).studies() == []
+        assert token not in repr(Connection(url))
+
+
+@pytest.mark.parametrize("url", ["ftp://x", "http://", "http://x:port", "http://me:secret@x"])
+def test_an_address_that_is_none_is_refused(url):
+    with pytest.raises(InputError) as refused:
+        bestk.connect(url)
+    assert "secret" not in str(refused.value)
