@@ -39,6 +39,7 @@ CASES = [
     ("e-lucb", bestk.make_instance("1-sparse", arms=12, k=2), QUIET),  # too many for pairs
     *((policy, SMALL, bestk.Bernoulli()) for policy in ("e-lucb", "glr")),
     ("e-lucb", bestk.replay(TABLE, k=1, without_replacement=True), bestk.Bounded()),
+    ("e-lucb", SMALL, bestk.Quantile()),
     *(("e-clucb", instance_of(name), QUIET) for name in ("forest", "dag", "explicit")),
     *(("lil-clucb", instance_of(name), QUIET) for name in CLASSES),
     ("clucb", instance_of("partition"), QUIET),

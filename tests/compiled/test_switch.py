@@ -20,6 +20,7 @@ PROBLEMS = {
     "coins": Problem(bestk.TopK(5, 2), bestk.Bernoulli(), epsilon=0.1),
     "ratings": Problem(bestk.TopK(5, 2), bestk.Ratings([0, 0.5, 1]), epsilon=0.1),
     "normal": Problem(bestk.TopK(5, 2), bestk.Gaussian(0.5), epsilon=0.1),
+    "quantile": Problem(bestk.TopK(5, 2), bestk.Quantile(0.4), epsilon=0.5),
     "paper": Problem(bestk.TopK(5, 2), policy="lil-rand-lucb"),
     "rounds": Problem(bestk.TopK(5, 2), policy="lucb"),
     "tree": Problem(TREE, bestk.Gaussian(0.5)),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bestk.kernels import evidence
-from bestk.rewards import FAMILIES, Bernoulli, Bounded, Gaussian, Ratings, SubGaussian
+from bestk.rewards import FAMILIES, Bernoulli, Bounded, Gaussian, Quantile, Ratings, SubGaussian
 from bestk.testing import RewardFamilyContract, Source
 from helpers.mutants import never_failing, survived
 
@@ -45,6 +45,35 @@ class TestSubGaussian(TestGaussian):
 
     def sources(self):
         return [of([-1, 3], [0.5, 0.5]), of([2, 6], [0.5, 0.5]), normal(-1.0, 2.0)]
+
+
+class TestQuantile(TestGaussian):
+    """Atoms at the quantile, heavy tails, and a median that is not unique."""
+
+    family = Quantile()
+
+    def sources(self):
+        return [
+            Source(0.0, lambda dice, n: dice.standard_cauchy(n)),
+            Source(2.0, lambda dice, n: dice.choice([0.0, 2.0, 9.0], n, p=[0.3, 0.4, 0.3])),
+            Source(-3.0, lambda dice, n: dice.choice([-4.0, -2.0], n)),
+        ]
+
+
+class TestUpperQuantile(TestGaussian):
+    family = Quantile(0.9, relative=True)
+
+    def inside(self):
+        return [1, 3.5, 1e6, True, np.float32(0.5), Fraction(1, 4), Decimal("2.5")]
+
+    def outside(self):
+        return [0.0, -1.0, -1e-300]
+
+    def sources(self):
+        return [
+            Source(float(np.log(10)), lambda dice, n: dice.exponential(1.0, n)),
+            Source(10.0, lambda dice, n: dice.choice([1.0, 10.0, 20.0], n, p=[0.5, 0.45, 0.05])),
+        ]
 
 
 class TestBernoulli(RewardFamilyContract):
@@ -97,7 +126,7 @@ class TestBounded(RewardFamilyContract):
 
 
 def test_every_family_is_here():
-    suites = (TestGaussian, TestSubGaussian, TestBernoulli, TestRatings, TestBounded)
+    suites = (TestGaussian, TestSubGaussian, TestBernoulli, TestRatings, TestBounded, TestQuantile)
     assert {type(suite().make_rewards()) for suite in suites} == set(FAMILIES.values())
 
 

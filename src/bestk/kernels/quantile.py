@@ -156,9 +156,16 @@ def log_above(state: State, i: int, c: float) -> float:
     return log_evidence(state.evidence, LOW, float(held(state, i)), float(k))
 
 
-def log_to(state: State, i: int, c: float) -> float:
-    """log E- of arm i, against "quantile > c": hits are at most c."""
-    k = count_to(state.ordered, state.places[START, i], state.counts[i], c)
+def log_to(state: State, i: int, c: float, strictly: bool) -> float:
+    """log E- of arm i, against "quantile > c": hits are at most c.
+
+    Strictly, against "quantile >= c": hits are below c.
+    """
+    start, n = state.places[START, i], state.counts[i]
+    if strictly:
+        k = count_below(state.ordered, start, n, c)
+    else:
+        k = count_to(state.ordered, start, n, c)
     return log_evidence(state.evidence, HIGH, float(held(state, i)), float(k))
 
 

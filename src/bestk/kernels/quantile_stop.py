@@ -8,7 +8,8 @@ and at the lower bound from which on there is doubt: what is found is exact.
 
 A rival a that is better than a leader b by more than the slack has a quantile *above* the reach of
 c, b's own, so that observations at the reach itself are hits of the rival (docs/e-lucb.md, Theorem
-9): ties cost nothing there.
+9): ties cost nothing there. With the smaller union of Theorem 7, c is the quantile of a rival: only
+observations strictly below it are hits.
 """
 
 from __future__ import annotations
@@ -29,9 +30,19 @@ from bestk.kernels.types import (
 )
 
 
+def _is_exact(spec: Spec) -> bool:
+    """Whether the smaller union of Theorem 7 is in use."""
+    return spec.epsilon == 0.0 and spec.log_exact > spec.log_both
+
+
+def _is_past(spec: Spec, far: float, upper: float) -> bool:
+    """Whether a rival with that upper bound has enough evidence by itself at this reach."""
+    return far > upper or (far == upper and not _is_exact(spec))
+
+
 def _point(state: State, spec: Spec, i: int, j: int, c: float) -> float:
     """The log of the left side for leader i and rival j at c; positive: enough."""
-    x = quantile.log_to(state, j, quantile.reach(state.evidence, spec, c))
+    x = quantile.log_to(state, j, quantile.reach(state.evidence, spec, c), _is_exact(spec))
     return hybrid.combined(spec, x, quantile.log_above(state, i, c))
 
 
@@ -40,7 +51,7 @@ def _is_refuted(state: State, spec: Spec, lower: float, upper: float) -> bool:
     i, j, c = state.clock[WITNESS_IN], state.clock[WITNESS_OUT], state.widths[WITNESS_AT]
     if i < 0 or not state.high[i] or state.high[j]:
         return False
-    if c < lower or quantile.reach(state.evidence, spec, c) >= upper:
+    if c < lower or _is_past(spec, quantile.reach(state.evidence, spec, c), upper):
         return False
     return _point(state, spec, i, j, c) < 0.0
 
@@ -56,7 +67,7 @@ def _next(state: State, i: int, c: float) -> float:
 def _pair_fails(state: State, spec: Spec, h: int, l: int, lower: float, upper: float) -> bool:  # noqa: E741
     """Whether the pair with the worst bounds lacks evidence at a c in doubt."""
     c = lower
-    while c < inf and quantile.reach(state.evidence, spec, c) < upper:
+    while c < inf and not _is_past(spec, quantile.reach(state.evidence, spec, c), upper):
         if _point(state, spec, h, l, c) < 0.0:
             hybrid.refute(state, h, l, c)
             return True
@@ -70,7 +81,7 @@ def _all_hold(state: State, spec: Spec, lower: float, upper: float) -> bool:
     e, c = state.evidence, lower
     while c < inf:
         far = quantile.reach(e, spec, c)
-        if far >= upper:
+        if _is_past(spec, far, upper):
             return True
         y, i, following = inf, -1, inf
         for a in range(spec.n_arms):
@@ -86,8 +97,8 @@ def _all_hold(state: State, spec: Spec, lower: float, upper: float) -> bool:
                 y, i = value, a
         x, j = inf, -1
         for b in range(spec.n_arms):
-            if not state.high[b] and state.keys[UPPER.row, b] > far:
-                value = quantile.log_to(state, b, far)
+            if not state.high[b] and not _is_past(spec, far, state.keys[UPPER.row, b]):
+                value = quantile.log_to(state, b, far, _is_exact(spec))
                 if value < x:
                     x, j = value, b
         if i >= 0 and j >= 0 and hybrid.combined(spec, x, y) < 0.0:

@@ -102,6 +102,7 @@ class Claim:
     costs: tuple[float, ...] = ()  # of a sample of each arm, where they differ
     q: float = 0.0  # of rewards as the policy sees them: which quantile is compared; 0: means are
     relative: bool = False  # whether the slack is a factor
+    exact: bool = False  # whether the product is over the smaller union of Theorem 7
 
     def reach(self, c: float) -> float:
         """What an arm at c may be short of, within the slack."""
@@ -361,4 +362,5 @@ def read_claim(problem: Mapping[str, Any], max_arms: int | None, decision: Decis
         ratio=levels.ratio,
         q=seen_quantile(problem["rewards"], maximize, compares),
         relative=problem["rewards"].get("relative", False),
+        exact=levels.theorem == 7,
     )

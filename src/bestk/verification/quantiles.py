@@ -6,6 +6,7 @@ Bets on how many observations of an arm lie above c (side = +1) or not above it 
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,10 +43,14 @@ class Quantiles(Evidence):
         hit, miss = np.log(1.0 - FRACTIONS + FRACTIONS / p), np.log1p(-FRACTIONS)
         return _log_sum(self.log_weights + hits[..., None] * hit + (t - hits)[..., None] * miss)
 
-    def log_e(self, side: int, c: float | Floats, arms: Ints) -> Floats:
-        """Of these arms at one c, or one c each: bets on what is above c, or not above it."""
+    def log_e(self, side: int, c: float | Floats, arms: Ints, strictly: bool = False) -> Floats:
+        """Of these arms at one c, or one c each: bets on what is above c, or not above it.
+
+        Strictly: on what is below it.
+        """
         places = np.broadcast_to(np.asarray(c, np.float64), arms.shape)
-        to = [self.own[a].searchsorted(x, "right") for a, x in zip(arms, places, strict=True)]
+        end: Literal["left", "right"] = "left" if strictly else "right"
+        to = [self.own[a].searchsorted(x, end) for a, x in zip(arms, places, strict=True)]
         hits = np.array(to, np.float64)
         return self.wealth(side, self.t[arms] - hits if side > 0 else hits, self._held[arms])
 
@@ -92,7 +97,8 @@ def certified_by_counts(
         w1 X/K + w2 Y/(N-K) + w3 X Y/(K (N-K)) >= 1/nu.
 
     Y falls at observations of leaders alone, and X rises: the left side is least at one of these,
-    or below all. Returned as by `rules.certified`.
+    or below all. With the smaller union of Theorem 7 a rival's hits lie strictly below. Returned as
+    by `rules.certified`.
     """
     places = np.unique(np.concatenate([[-math.inf], *(evidence.own[arm] for arm in leaders)]))
     x, y = np.full(places.size, math.inf), np.full(places.size, math.inf)
@@ -100,7 +106,7 @@ def certified_by_counts(
         y = np.minimum(y, evidence.log_e(1, places, np.full(places.size, arm)))
     beyond = np.array([claim.reach(c) for c in places.tolist()])
     for arm in rivals:
-        x = np.minimum(x, evidence.log_e(-1, beyond, np.full(places.size, arm)))
+        x = np.minimum(x, evidence.log_e(-1, beyond, np.full(places.size, arm), claim.exact))
     total = np.logaddexp(math.log(claim.upper) + x, math.log(claim.lower) + y)
     total = np.logaddexp(total, math.log(claim.product) + x + y)
     worst = int(np.argmin(total))

@@ -1,0 +1,147 @@
+"""Studies that compare quantiles: live, resumed, out of order, with holes, and with newcomers."""
+
+import math
+
+import numpy as np
+import pytest
+
+import bestk
+from bestk.errors import InputError
+from bestk.study.certificate import make_certificate
+from bestk.verification import verify
+
+SHIFTS = {"a": 0.0, "b": 0.6, "c": 1.2}
+
+
+def times(seed, digits=2):
+    dice = np.random.default_rng(seed)
+    return lambda arm: round(float(dice.lognormal(SHIFTS.get(arm, 2.5), 0.3)), digits)
+
+
+def begun(path=None, **settings):
+    known = {"k": 1, "rewards": bestk.Quantile(), "delta": 0.1, "seed": 3, "storage": path}
+    return bestk.Study("times", list(SHIFTS), **{**known, **settings})
+
+
+def ended(study, draw, at_once=1, lose=0):
+    asked = 0
+    while pulls := study.ask(at_once):
+        for pull in reversed(pulls):
+            asked += 1
+            if lose and asked % lose == 0:
+                study.forget(pull)
+            else:
+                study.tell(pull, draw(pull.arm))
+    return study.result
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"maximize": False},
+        {"rewards": bestk.Quantile(0.8), "epsilon": 0.2},
+        {"rewards": bestk.Quantile(relative=True), "epsilon": 0.2, "maximize": False},
+        {"lost": "worst"},
+        {"params": {"independent": False}},
+        {"policy": "lil-rand-lucb", "params": {"bound": "evidence"}},
+        {"costs": [1.0, 2.0, 3.0]},
+    ],
+)
+def test_a_study_is_certified_resumed_and_verified(tmp_path, settings, at_once):
+    path = tmp_path / "study.db"
+    lose = 7 if settings.get("lost") else 0
+    result = ended(begun(path, **settings), times(1), at_once, lose)
+    assert result.certified
+    assert result.top == (("a",) if settings.get("maximize") is False else ("c",))
+    assert "9" in (result.theorem or "")
+    again = bestk.Study("times", storage=path).result
+    assert (again.top, again.arms) == (result.top, result.arms)
+    certificate = make_certificate(path)
+    assert verify(certificate, path).verified
+    forged = {**certificate, "arms": [dict(arm) for arm in certificate["arms"]]}
+    forged["arms"][0]["low"] = (forged["arms"][0]["low"] or 0.0) + 0.01
+    assert not verify(forged, path).verified
+
+
+def test_a_certificate_of_another_quantile_is_not_verified(tmp_path):
+    path = tmp_path / "study.db"
+    ended(begun(path), times(2))
+    certificate = make_certificate(path)
+    problem = {**certificate["problem"], "rewards": {"family": "quantile", "q": 0.6}}
+    assert not verify({**certificate, "problem": problem}, path).verified
+
+
+def test_results_show_the_quantile_of_what_was_observed():
+    study, draw, seen = begun(), times(4), {arm: [] for arm in SHIFTS}
+    while pulls := study.ask():
+        for pull in pulls:
+            seen[pull.arm].append(draw(pull.arm))
+            study.tell(pull, seen[pull.arm][-1])
+    for arm in study.result.arms:
+        assert arm.mean == pytest.approx(np.median(seen[arm.label]))
+        assert arm.low is None or arm.low in seen[arm.label]
+    assert study.result.compares == "median"
+    assert "median" in str(study.result)
+    assert "median" in study.result._repr_html_()
+    assert study.result.to_dict()["compares"] == "median"
+
+
+def test_arms_come_and_go_and_keep_their_observations():
+    study, draw = begun(max_arms=5), times(5)
+    for _ in range(30):
+        for pull in study.ask():
+            study.tell(pull, draw(pull.arm))
+    before = {arm.label: (arm.mean, arm.pulls) for arm in study.result.arms}
+    study.withdraw_arm("a")
+    study.add_arm("d")
+    study.add_arm("a")
+    after = {arm.label: (arm.mean, arm.pulls) for arm in study.result.arms}
+    assert {label: after[label] for label in before} == before
+    assert ended(study, draw).top == ("d",)
+
+
+def test_any_finite_reward_will_do_and_no_other():
+    study = begun()
+    pull, *_ = study.ask()
+    for bad in (math.nan, math.inf, 1e300, "1"):
+        with pytest.raises(InputError):
+            study.tell(pull, bad)
+    study.tell(pull, -1e249)
+    positive = begun(rewards=bestk.Quantile(relative=True))
+    pull, *_ = positive.ask()
+    with pytest.raises(InputError, match="positive"):
+        positive.tell(pull, -1.0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"policy": "lucb"}, "sigma"),
+        ({"policy": "lil-rand-lucb"}, "bound=evidence"),
+        ({"policy": "glr"}, "sigma"),
+        ({"policy": "e-clucb"}, "sigma"),
+        ({"policy": "lil-clucb", "params": {"bound": "evidence"}}, "sigma"),
+    ],
+)
+def test_policies_that_compare_means_are_refused(settings, why):
+    with pytest.raises(InputError, match=why):
+        begun(**settings)
+
+
+def test_totals_of_quantiles_are_refused():
+    with pytest.raises(InputError, match="total"):
+        bestk.Problem(bestk.SpanningTree([(0, 1), (1, 2), (0, 2)]), bestk.Quantile())
+
+
+def test_evaluations_and_plans_are_refused():
+    with pytest.raises(InputError, match="range"):
+        bestk.Problem(bestk.TopK(2, 1), bestk.Quantile(), items=5)
+    with pytest.raises(InputError, match="simulate"):
+        bestk.plan([1.0, 2.0], k=1, rewards=bestk.Quantile())
+
+
+@pytest.mark.parametrize("q", [0.0, 1.0, -0.1, math.nan, "0.5", True])
+def test_a_quantile_lies_between_zero_and_one(q):
+    with pytest.raises(InputError):
+        bestk.Quantile(q)
