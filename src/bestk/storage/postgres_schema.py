@@ -46,11 +46,12 @@ COPY: LiteralString = (
 TYPES = ("int4", "int8", "int8", "int8", "text", "int8", "float8", "text", "float8", "int8")
 # one event behind a known one: nothing happens if that is not the last
 NEXT: LiteralString = (
-    "WITH head AS (UPDATE bestk_studies SET length = %s::bigint, checksum = %s::bigint"
+    "WITH head AS (UPDATE bestk_studies SET length = length + 1, checksum = %s::bigint"
     " WHERE id = %s::int AND length = %s::bigint AND checksum = %s::bigint AND format = %s::int"
-    f" RETURNING id) INSERT INTO bestk_log (study, batch, seq, {COLUMNS}, checksum)"
-    " SELECT id, %s::bigint, %s::bigint, %s::bigint, %s::text, %s::bigint, %s::float8, %s::text,"
-    " %s::float8, %s::bigint FROM head"
+    " RETURNING id, length, checksum)"
+    f" INSERT INTO bestk_log (study, seq, checksum, batch, {COLUMNS})"
+    " SELECT id, length, checksum, %s::bigint, %s::bigint, %s::text, %s::bigint, %s::float8,"
+    " %s::text, %s::float8 FROM head"
 )
 SELECT: LiteralString = (
     f"SELECT {COLUMNS}, checksum, seq FROM bestk_log WHERE study = %s AND seq > %s"
