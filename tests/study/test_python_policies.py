@@ -194,20 +194,6 @@ def test_a_stop_with_what_may_not_be_answered_is_no_stop(tmp_path):
         assert not stopped(tmp_path / f"{number}.db", answer).is_stopped
 
 
-def test_the_evidence_of_e_clucb_judges_other_classes(tmp_path):
-    path = tmp_path / "a.db"
-    decision = bestk.Matching([("x", "p"), ("x", "q"), ("y", "p"), ("y", "q")])
-    study = Study(
-        "s", decision=decision, policy="coins", params={"rounds": 300}, storage=path, seed=5,
-        rewards=bestk.Bernoulli(),
-    )  # fmt: skip
-    measure, numbers = Drawn(), {label: number for number, label in enumerate(study.arms)}
-    while pulls := study.ask():
-        study.tell(pulls[0], measure((0, 2, 3, 1)[numbers[pulls[0].arm]]))
-    assert study.result.certified
-    assert verify(make_certificate(path), path).verified
-
-
 def test_a_study_whose_policy_is_not_registered_can_be_read_but_not_asked(tmp_path):
     study = begun(storage=tmp_path / "a.db")
     run(study, Drawn(), 30)
