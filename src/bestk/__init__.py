@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from bestk.rewards import Bernoulli as Bernoulli
     from bestk.rewards import Bounded as Bounded
     from bestk.rewards import Gaussian as Gaussian
+    from bestk.rewards import Quantile as Quantile
     from bestk.rewards import Ratings as Ratings
     from bestk.rewards import SubGaussian as SubGaussian
     from bestk.simulation import Instance as Instance
@@ -94,6 +95,7 @@ _HOMES = {
     "Bernoulli": "rewards",
     "Bounded": "rewards",
     "Gaussian": "rewards",
+    "Quantile": "rewards",
     "Ratings": "rewards",
     "SubGaussian": "rewards",
     "Instance": "simulation",

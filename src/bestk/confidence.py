@@ -6,6 +6,7 @@ Also the one place that turns a reward assumption into its evidence (`evidence_f
 from __future__ import annotations
 
 import math
+from bisect import insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from bestk.arguments import as_float, portion, shown
 from bestk.compiled.programs import SEQUENCE, Axes, Program
 from bestk.compiled.rent import in_pieces
 from bestk.errors import InputError
+from bestk.kernels import quantile
 from bestk.kernels.evidence import HALF_NORMAL, RAYLEIGH
 from bestk.kernels.types import (
     BERNSTEIN,
@@ -22,11 +24,22 @@ from bestk.kernels.types import (
     BETTING,
     COINS,
     FINITE,
+    HIGH,
+    LOW,
     NORMAL,
+    QUANTILE,
     Evidence,
     FloatArray,
 )  # fmt: skip
-from bestk.rewards import FAMILIES, Bernoulli, Bounded, Ratings, Rewards, require_rewards
+from bestk.rewards import (
+    FAMILIES,
+    Bernoulli,
+    Bounded,
+    Quantile,
+    Ratings,
+    Rewards,
+    require_rewards,
+)
 
 # Mixed over, with weights; fixed before any data. docs/evidence.md says how they were chosen.
 N0 = (3.0, 100.0, 3000.0)
@@ -46,6 +59,12 @@ COIN_FRACTIONS = (
     2e-4, 3e-5, 4e-6, 5e-7, 6e-8,
 )  # fmt: skip
 COIN_WEIGHTS = (14, 20, 20, 20, 20, 18, 15, 12, 10, 8, 6, 5, 4, 3, 2, 1, 1)
+
+# Of quantiles, for both sides alike.
+QUANTILE_FRACTIONS = (
+    0.95, 0.75, 0.5, 0.3, 0.18, 0.1, 0.05, 0.02, 0.007, 0.002, 3e-4, 4e-5
+)  # fmt: skip
+QUANTILE_WEIGHTS = (50, 60, 60, 60, 50, 40, 30, 20, 10, 6, 4, 3)
 
 STEPS = 64  # to which policies round bounded rewards at random, to bet on them like ratings
 
@@ -86,8 +105,10 @@ def evidence_for(
     With `bets` coins are bet on instead of the Beta mixture. `mirrored` is for negated rewards.
     """
     bets = bets and isinstance(rewards, Bernoulli)
-    betting = isinstance(rewards, Ratings | Bounded) or bets
-    if points is None:
+    betting = isinstance(rewards, Ratings | Bounded | Quantile) or bets
+    if points is None and isinstance(rewards, Quantile):
+        points, weights = QUANTILE_FRACTIONS, QUANTILE_WEIGHTS
+    elif points is None:
         points = FRACTIONS if betting else N0
         weights = FRACTION_WEIGHTS if betting else N0_WEIGHTS
     grid = np.array(points, dtype=np.float64)
@@ -110,6 +131,8 @@ def evidence_for(
         if steps:
             family = BETTING
             levels = tuple(np.linspace(rewards.low, rewards.high, steps + 1).tolist())
+    elif isinstance(rewards, Quantile):
+        return _of_quantile(rewards, grid, share, mirrored)
     if mirrored:
         levels = tuple(-level for level in reversed(levels))
     return Evidence(
@@ -119,6 +142,27 @@ def evidence_for(
         grid,
         np.log(share / share.sum()),
         np.log1p(-grid) if betting else np.array(shapes or [HALF_NORMAL] * grid.size),
+    )
+
+
+def _of_quantile(
+    rewards: Quantile, grid: FloatArray, share: FloatArray, mirrored: bool
+) -> Evidence:
+    """Bets on observations above a value, which happen with probability 1 - q at most, or below.
+
+    The q-quantile of rewards is the (1-q)-quantile of negated ones, with its sign turned.
+    """
+    q = 1.0 - rewards.q if mirrored else rewards.q
+    return Evidence(
+        QUANTILE,
+        rewards.sigma,
+        np.array([-math.inf, math.inf]),
+        grid,
+        np.log(share / share.sum()),
+        np.log1p(-grid),
+        q,
+        np.log1p(np.stack((grid * (q / (1.0 - q)), grid * ((1.0 - q) / q)))),
+        rewards.relative,
     )
 
 
@@ -132,6 +176,8 @@ def policy_evidence(
     if bets and isinstance(rewards, Bernoulli):
         fractions, weighed = COIN_FRACTIONS, COIN_WEIGHTS
         return evidence_for(rewards, fractions, weighed, bets=True, mirrored=not maximize)
+    if isinstance(rewards, Quantile):
+        return evidence_for(rewards, mirrored=not maximize)
     if isinstance(rewards, Ratings | Bounded):
         points, weights = POLICY_FRACTIONS, POLICY_FRACTION_WEIGHTS
         return evidence_for(rewards, points, weights, steps=STEPS, mirrored=not maximize)
@@ -158,12 +204,15 @@ def confidence_sequence(
 
     The intervals hold at all times at once with probability at least 1 - alpha (alpha/2 per side),
     if each reward, given the earlier ones, has the same mean and fits the assumption `rewards`.
-    Data that contradict the assumption are refused. For Bounded rewards the order matters.
+    Data that contradict the assumption are refused. For Bounded rewards the order matters. With
+    `Quantile(q)` it is the q-quantile that is covered, and `mean` holds the sample's.
     """
     alpha = portion(alpha, "alpha")
     require_rewards(rewards)
     values = _checked(rewards, data)
     e = evidence_for(rewards)
+    if isinstance(rewards, Quantile):
+        return _of_counts(e, values, alpha)
     # Normal evidence does not care where zero is: the first reward as zero keeps digits in sums.
     origin = values[0] if e.kind == NORMAL and values.size else 0.0
     index = np.zeros(0, dtype=np.int64)
@@ -175,6 +224,24 @@ def confidence_sequence(
     shared = e, values - origin, index, counts, target, np.zeros(2), mean, low, high
     in_pieces(Program(SEQUENCE, Axes(kind=e.kind)), shared, values.size)
     return ConfidenceSequence(mean + origin, low + origin, high + origin, alpha)
+
+
+def _of_counts(e: Evidence, values: FloatArray, alpha: float) -> ConfidenceSequence:
+    """The same for a quantile: bounds are order statistics, whose ranks depend on t alone.
+
+    One more observation needs one more hit at most, so that one look tells how many.
+    """
+    target, seen = math.log(2.0 / alpha), list[float]()
+    (mean, low, high), hits = np.empty((3, values.size)), [1, 1]
+    for n, value in enumerate(values.tolist(), 1):
+        insort(seen, value)
+        for end in (LOW, HIGH):
+            if quantile.log_evidence(e, end, float(n), float(hits[end])) < target:
+                hits[end] += 1
+        mean[n - 1] = quantile.sample_quantile(seen, 0, n, e.q)
+        low[n - 1] = seen[n - hits[LOW]] if hits[LOW] <= n else -math.inf
+        high[n - 1] = seen[hits[HIGH] - 1] if hits[HIGH] <= n else math.inf
+    return ConfidenceSequence(mean, low, high, alpha)
 
 
 def _checked(rewards: Rewards, data: Iterable[float]) -> FloatArray:
@@ -197,6 +264,8 @@ def _checked(rewards: Rewards, data: Iterable[float]) -> FloatArray:
         allowed &= (values >= rewards.low) & (values <= rewards.high)
     elif isinstance(rewards, Bernoulli):
         allowed &= (values == 0.0) | (values == 1.0)
+    elif isinstance(rewards, Quantile):
+        allowed &= (values > 0.0) | (not rewards.relative)
     else:
         allowed &= np.abs(values) <= LARGEST
     if type(rewards) not in FAMILIES.values():  # derived from one of them: its own rule holds too

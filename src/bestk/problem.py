@@ -17,7 +17,8 @@ from bestk.decisions.base import require_decision
 from bestk.errors import InputError
 from bestk.policies import Configured, configure, default_policy
 from bestk.policies.catalogue import BOUNDS, SETS, STOP
-from bestk.policies.configure import ERROR, SLACK, as_recorded
+from bestk.policies.configure import as_recorded
+from bestk.policies.refusals import ERROR, SLACK
 from bestk.rewards import Gaussian, Rewards, require_rewards, rewards_from_dict
 
 if TYPE_CHECKING:

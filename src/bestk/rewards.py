@@ -1,9 +1,10 @@
 """Reward assumptions: what a policy may take for granted about an observation.
 
-The assumption decides which bounds are valid. All of them are sub-Gaussian with a sigma known in
-advance, which is what Lemma 2.1 and the Hoeffding radii of LUCB, CLUCB and UGapE need. Each also
-gives evidence of its own (docs/evidence.md), sharper the more it assumes. A reward that contradicts
-the assumption is refused, never clipped.
+The assumption decides which bounds are valid. All but `Quantile` are sub-Gaussian with a sigma
+known in advance, which is what Lemma 2.1 and the Hoeffding radii of LUCB, CLUCB and UGapE need.
+Each also gives evidence of its own (docs/evidence.md), sharper the more it assumes. A reward that
+contradicts the assumption is refused, never clipped. `Quantile` assumes nothing of single rewards,
+and says which quantile of theirs arms are compared by, in place of the mean.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from bestk.arguments import as_float, is_bool, real, shown
+from bestk.arguments import as_float, flag, is_bool, real, shown
 from bestk.errors import InputError, UnknownName
 from bestk.kernels.types import BERNOULLI, GAUSSIAN
 
 POSITIVE = "it must be a positive, finite number"
+PROPER = "a quantile lies strictly between 0 and 1, such as 0.5 for the median"
 
 
 LARGEST_SIGMA = 1e250  # rewards and their sums stay finite; any unit of measurement fits in
@@ -47,7 +49,7 @@ FARTHEST = 1e9  # in sigmas: beyond it a mean has too few digits left for its in
 class RewardFamily(Protocol):
     """What every assumption offers; `bestk.testing.RewardFamilyContract` tests it.
 
-    Kernels know the five families below, so that an assumption of one's own derives from the one
+    Kernels know the six families below, so that an assumption of one's own derives from the one
     whose evidence it takes: `class Percent(Bounded)`, for instance, with a stricter `allows`.
     """
 
@@ -323,9 +325,75 @@ class Bounded(_Family):
         return self.low <= reward <= self.high
 
 
-Rewards = Gaussian | SubGaussian | Bernoulli | Ratings | Bounded
+@dataclass(frozen=True)
+class Quantile(_Family):
+    """Any finite rewards; arms are compared by their q-quantile, such as the median, not the mean.
+
+    No range and no sigma is needed: q = 0.5 for typical values, 0.9 or 0.99 for tails. Evidence:
+    bets on how many observations lie above a value (docs/quantiles.md). Where the q-quantile is not
+    unique, what is proved holds for any choice of it. With `relative` the slack epsilon is a
+    factor: an answered arm's quantile is within a factor 1 + epsilon of the K-th best, and rewards
+    must be positive.
+    """
+
+    q: float = 0.5
+    relative: bool = False
+    name: ClassVar[str] = "quantile"
+    has_range: ClassVar[bool] = False
+    _shape: ClassVar[str] = "are finite numbers"
+
+    def __post_init__(self) -> None:
+        q = real(self.q, "q", PROPER)
+        if not 0.0 < q < 1.0:
+            raise InputError(f"q={self.q} was refused: {PROPER}")
+        _keep(self, q=q)
+        object.__setattr__(self, "relative", flag(self.relative, "relative"))
+
+    @property
+    def sigma(self) -> float:
+        """Infinite: nothing is assumed of the scatter."""
+        return math.inf
+
+    @property
+    def title(self) -> str:
+        """What arms are compared by, in words."""
+        return "median" if self.q == 0.5 else f"{self.q:g}-quantile"
+
+    @property
+    def description(self) -> str:
+        """What is assumed of one reward, and whether that is checked."""
+        kind = "positive numbers" if self.relative else "any finite numbers"
+        return f"Rewards are {kind} (checked, one by one); arms are compared by their {self.title}."
+
+    @property
+    def rule(self) -> str:
+        """What a reward must be, in words."""
+        if self.relative:
+            return "with a relative slack rewards must be positive, finite numbers"
+        return "rewards must be finite numbers"
+
+    def allows(self, reward: float) -> bool:
+        """Whether a reward may be so."""
+        return math.isfinite(reward) and (reward > 0.0 or not self.relative)
+
+    def read_for_policy(self, reward: object) -> float:
+        """The same, refusing also what overflows where rewards are added up for people to read."""
+        value = self.read(reward)
+        if abs(value) > LARGEST_SIGMA:
+            raise InputError(
+                f"reward {value!r} was refused: it must be at most {LARGEST_SIGMA:g} away from 0;"
+                " measure rewards in a larger unit"
+            )
+        return value
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready form; `rewards_from_dict` reads it back."""
+        return {"family": self.name, "q": self.q} | ({"relative": True} if self.relative else {})
+
+
+Rewards = Gaussian | SubGaussian | Bernoulli | Ratings | Bounded | Quantile
 FAMILIES: dict[str, type[Rewards]] = {
-    family.name: family for family in (Gaussian, SubGaussian, Bernoulli, Ratings, Bounded)
+    family.name: family for family in (Gaussian, SubGaussian, Bernoulli, Ratings, Bounded, Quantile)
 }
 
 
@@ -344,11 +412,14 @@ def make_rewards(
     low: float | None = None,
     high: float | None = None,
     levels: Iterable[float] | None = None,
+    q: float | None = None,
+    relative: bool | None = None,
 ) -> Rewards:
     """The assumption of that name, from the parameters that it has.
 
     sigma for gaussian and subgaussian (default 1/2), low and high for bounded (default 0 and 1),
-    levels for ratings. The others have a sigma of their own, which may be given if it agrees.
+    levels for ratings, q (default 1/2) and relative for quantile. The others have a sigma of their
+    own, which may be given if it agrees.
     """
     if name not in FAMILIES:
         raise UnknownName("reward family", name, FAMILIES)
@@ -356,6 +427,12 @@ def make_rewards(
         raise InputError(f"low and high were refused: they belong to bounded rewards, not {name}")
     if name != Ratings.name and levels is not None:
         raise InputError(f"levels were refused: they belong to ratings, not to {name} rewards")
+    if name != Quantile.name and (q is not None or relative is not None):
+        raise InputError(f"q and relative were refused: they belong to quantile, not to {name}")
+    if name == Quantile.name:
+        if sigma is not None:
+            raise InputError(f"sigma {sigma} was refused: a quantile needs none")
+        return Quantile(0.5 if q is None else q, False if relative is None else relative)
     if name in (Gaussian.name, SubGaussian.name):
         family = Gaussian if name == Gaussian.name else SubGaussian
         return family() if sigma is None else family(sigma)

@@ -8,7 +8,7 @@ from typing import Any
 from llvmlite import ir
 
 from bestk.compiled.layout import INTEGER, LIBRARY, REAL, TRUTH, UNSIGNED
-from bestk.compiled.lowering import DOUBLE, SHORT, WORD, Number, common
+from bestk.compiled.lowering import BIT, BYTES, DOUBLE, SHORT, WORD, Number, common
 
 COMPARISONS = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="
@@ -112,6 +112,11 @@ class Arithmetic:
             if name != "frexp":
                 known.attributes.add("nounwind")
         return known
+
+    def memmove(self) -> Any:
+        """The function that copies bytes to where they may overlap those copied."""
+        types = ir.FunctionType(ir.VoidType(), [BYTES, BYTES, WORD, BIT])
+        return self._build.module.declare_intrinsic("llvm.memmove", [BYTES, BYTES, WORD], types)
 
     def _call_sqrt(self, x: Number) -> Number:
         return self._libm("llvm.sqrt.f64", x)

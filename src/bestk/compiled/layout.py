@@ -17,7 +17,7 @@ import numpy as np
 INTEGER, UNSIGNED, REAL, TRUTH = "i", "u", "f", "b"  # kinds of numbers
 
 # what machine code calls in the C library, as Python's math module does
-LIBRARY = ("log", "exp", "log1p", "erfc", "pow", "frexp", "ldexp")
+LIBRARY = ("log", "exp", "log1p", "erfc", "pow", "frexp", "ldexp", "memmove")
 
 _DTYPES = {np.int64: "int64", np.int32: "int32", np.float64: "float64", np.bool_: "bool"}
 _BITS, _DOUBLE = Struct("q"), Struct("d")

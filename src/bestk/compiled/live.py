@@ -18,8 +18,20 @@ from typing import Any
 from bestk.compiled.background import Compilation
 from bestk.compiled.modes import NEVER, NOW, mode
 from bestk.compiled.programs import AROUND, KINDS, LIVE, Axes, Loaded, Program
-from bestk.kernels import statistics, step
-from bestk.kernels.types import CPE, NO_ORACLE, SEEN, SETS, FloatArray, IntArray, Spec, State
+from bestk.kernels import quantile, statistics, step
+from bestk.kernels.types import (
+    CPE,
+    EVIDENCE,
+    NO_ORACLE,
+    QUANTILE,
+    ROOM,
+    SEEN,
+    SETS,
+    FloatArray,
+    IntArray,
+    Spec,
+    State,
+)
 
 LOADING = 0.5  # seconds of interpreted kernels after which compiled ones are loaded, if they exist
 COMPILING = 2.0  # after which a process is asked to compile them
@@ -97,6 +109,7 @@ class Machine:
         self.kernels = kernels
         self.is_stale = False  # whether the trees have yet to see what the statistics say
         self._lean: tuple[Any, Any] | None = None
+        self.is_ordered = spec.radius == EVIDENCE and state.evidence.kind == QUANTILE
 
     def copy(self, state: State) -> Machine:
         """The same policy in another state, which must be up to date."""
@@ -112,6 +125,7 @@ class Machine:
         """Record observations by numpy; the trees are built when next needed."""
         statistics.tell_many(self.state, self.spec, arms, rewards)
         self.is_stale = True
+        self._lean = None  # an array may have moved
 
     def settle(self) -> None:
         """Build the trees if they are not up to date."""
@@ -123,6 +137,10 @@ class Machine:
         """Let a kernel act on the state."""
         if self.is_stale and name not in OF_STATISTICS:
             self.settle()
+        if self.is_ordered and name == "tell" and not quantile.has_room(self.state, arguments[0]):
+            room = int(self.state.places[ROOM, arguments[0]])
+            statistics.make_room(self.state, max(quantile.FIRST_ROOM, 2 * room))
+            self._lean = None  # an array has moved
         loaded = self.kernels.loaded
         if loaded is None:
             started = time.perf_counter()

@@ -1,10 +1,10 @@
 """Kernels as LLVM's intermediate code: the source of a program, statement by statement.
 
-Kernels use little of Python: numbers, arrays of one or two dimensions, tuples that are taken apart
-at once, `if`, `while`, `for ... in range`. Types follow from the arguments. A variable that is an
-integer here and a float there makes the function be written again, with a float. Arithmetic is that
-of Python: nothing is reordered or fused, so that results are the same to the bit. Indices are taken
-as they are, neither negative nor out of range.
+Kernels use little of Python: numbers, arrays of one or two dimensions, parts of one that are copied
+to another, tuples that are taken apart at once, `if`, `while`, `for ... in range`. Types follow
+from the arguments. A variable that is an integer here and a float there makes the function be
+written again, with a float. Arithmetic is that of Python: nothing is reordered or fused, so that
+results are the same to the bit. Indices are taken as they are, neither negative nor out of range.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from bestk.compiled.layout import INTEGER, REAL, TRUTH, UNSIGNED, ArrayKind, Lay
 WORD, SHORT, BYTE, BIT, DOUBLE = (*map(ir.IntType, (64, 32, 8, 1)), ir.DoubleType())
 NUMBERS = {INTEGER: WORD, UNSIGNED: WORD, REAL: DOUBLE, TRUTH: BIT}
 ELEMENTS = {"int64": WORD, "int32": SHORT, "float64": DOUBLE, "bool": BYTE}
+SIZES = {"int64": 8, "int32": 4, "float64": 8, "bool": 1}  # of them, in bytes
+BYTES = BYTE.as_pointer()
 RANKS = (TRUTH, INTEGER, REAL)  # a later one holds an earlier one
 PRELUDE = ast.parse("""
 def searchsorted(values, x):

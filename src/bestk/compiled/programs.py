@@ -47,7 +47,7 @@ CODES = {
     "hybrid": ("", "hybrid"),
     "pairs": ("", "pairs"),
     "glr": ("", "glr"),
-    "kind": ("normal", "beta", "betting", "bernstein", "coins", "finite"),
+    "kind": ("normal", "beta", "betting", "bernstein", "coins", "finite", "quantile"),
 }
 
 

@@ -13,9 +13,11 @@ from bestk.compiled.layout import INTEGER, REAL, TRUTH, ArrayKind, Layout
 from bestk.compiled.lowering import (
     BIT,
     BYTE,
+    BYTES,
     DOUBLE,
     NUMBERS,
     SHORT,
+    SIZES,
     WORD,
     Array,
     Lowering,
@@ -133,8 +135,14 @@ class Writing:
                 self._places[name] = self._build.alloca(NUMBERS[kind])
         self._build.store(self._do.convert(kind, value).value, self._places[name])
 
-    def _fill(self, owner: Array, part: ast.Slice, value: Number) -> None:
-        """owner[:n] = value"""
+    def _fill(self, owner: Array, part: ast.Slice, value: Number | Array) -> None:
+        """owner[:n] = value, or owner[m:n] = another part of an array, which may overlap it."""
+        if isinstance(value, Array):
+            to = self._slice(owner, part)
+            bytes_ = self._build.mul(to.sizes[0], WORD(SIZES[owner.kind.dtype]))
+            places = [self._build.bitcast(p, BYTES) for p in (to.pointer, value.pointer)]
+            self._build.call(self._do.memmove(), [*places, bytes_, BIT(0)])
+            return
         if part.upper is None:
             size = owner.sizes[0]
             for more in owner.sizes[1:]:
@@ -143,6 +151,14 @@ class Writing:
             size = self._value(part.upper).value
         with self._counted(WORD(0), size, 1) as at:
             self._put(owner, self._build.gep(owner.pointer, [at]), value)
+
+    def _slice(self, owner: Array, part: ast.Slice) -> Array:
+        """owner[m:n] of an array of one dimension"""
+        assert part.lower is not None
+        assert part.upper is not None
+        first, last = self._value(part.lower).value, self._value(part.upper).value
+        size = self._build.sub(last, first)
+        return Array(owner.kind, self._build.gep(owner.pointer, [first]), (size,))
 
     def _on_If(self, node: ast.If) -> None:
         then, other, end = (self._build.append_basic_block() for _ in range(3))
@@ -254,6 +270,8 @@ class Writing:
 
     def _of_Subscript(self, node: ast.Subscript) -> Any:
         owner = self._value(node.value)
+        if isinstance(node.slice, ast.Slice):
+            return self._slice(owner, node.slice)
         indices = self._indices(node.slice)
         if not isinstance(owner, Array):
             return owner[indices[0].value.constant]

@@ -16,7 +16,7 @@ from math import floor, isnan, log, sqrt
 
 import numpy as np
 
-from bestk.kernels import evidence, finite, kinetic, trees
+from bestk.kernels import evidence, finite, kinetic, quantile, trees
 from bestk.kernels.types import (
     ALL_SAMPLES,
     COINS,
@@ -26,6 +26,7 @@ from bestk.kernels.types import (
     LOW,
     LUCB_ROUNDS,
     NORMAL,
+    QUANTILE,
     ROUND,
     SIGN,
     TOTAL,
@@ -114,6 +115,9 @@ def _inverted(state: State, spec: Spec, i: int, end: int) -> float:
     if state.evidence.kind == FINITE:
         state.ends[end, i] = finite.bound(state, spec, i, end)
         return state.ends[end, i]
+    if state.evidence.kind == QUANTILE:
+        state.ends[end, i] = quantile.bound(state, spec, i, end)
+        return state.ends[end, i]
     t, place = state.counts[i], -1
     if state.evidence.kind == COINS and t < COINS_TABLE:
         hits = state.sums[i] - t * state.evidence.levels[0]
@@ -160,6 +164,13 @@ def half_width(state: State, spec: Spec, i: int, end: int) -> float:
     if inverts(state, spec):
         return SIGN[end] * (state.ends[end, i] - state.means[i])
     return radius(state, spec, end, state.counts[i])
+
+
+def gap(state: State, spec: Spec, lower: float, upper: float) -> float:
+    """The least slack at which a lower bound reaches an upper one."""
+    if inverts(state, spec) and state.evidence.kind == QUANTILE:
+        return quantile.gap(state.evidence, lower, upper)
+    return upper - lower
 
 
 def set_key(state: State, spec: Spec, slot: Slot, i: int, end: int) -> None:
@@ -227,6 +238,9 @@ def intervals(state: State, spec: Spec, low: FloatArray, high: FloatArray) -> No
         if inverts(state, spec) and state.evidence.kind == FINITE:
             low[i] = finite.bound(state, spec, i, LOW)
             high[i] = finite.bound(state, spec, i, HIGH)
+        elif inverts(state, spec) and state.evidence.kind == QUANTILE:
+            low[i] = quantile.bound(state, spec, i, LOW)
+            high[i] = quantile.bound(state, spec, i, HIGH)
         elif inverts(state, spec):
             s = state.sums[i] + t * state.origins[i]
             e, v, n = state.evidence, state.spread[i], float(t)

@@ -80,7 +80,7 @@ def _point(state: State, spec: Spec, i: int, j: int, c: float) -> float:
     return combined(spec, _log_e(state, MINUS, j, c + spec.epsilon), _log_e(state, PLUS, i, c))
 
 
-def _refute(state: State, i: int, j: int, c: float) -> bool:
+def refute(state: State, i: int, j: int, c: float) -> bool:
     """Remember who failed where, to be asked first the next time."""
     state.clock[WITNESS_IN], state.clock[WITNESS_OUT] = i, j
     state.widths[WITNESS_AT] = c
@@ -161,7 +161,7 @@ def _march(state: State, spec: Spec, h: int, l: int, low: float, high: float) ->
             continue
         y, i = _least_plus(state, spec, h, a, high)
         if combined(spec, x, y) < 0.0:
-            return _refute(state, i, j, a)
+            return refute(state, i, j, a)
         width *= 0.5
         if width < NARROWEST * (high - low):
             return False
@@ -173,14 +173,14 @@ def _every_pair(state: State, spec: Spec, h: int, l: int) -> bool:  # noqa: E741
     """Whether each pair has evidence of its own; (h, l), which has the worst bounds, first."""
     fails, c = pairs.failure(state, spec, h, l)
     if fails:
-        return _refute(state, h, l, c)
+        return refute(state, h, l, c)
     for i in range(spec.n_arms):
         if state.high[i]:
             for j in range(spec.n_arms):
                 if not state.high[j]:
                     fails, c = pairs.failure(state, spec, i, j)
                     if fails:
-                        return _refute(state, i, j, c)
+                        return refute(state, i, j, c)
     return True
 
 
@@ -196,11 +196,11 @@ def holds(state: State, spec: Spec, h: int, l: int, lower: float, upper: float) 
         return _every_pair(state, spec, h, l)
     c, value = dip(state, spec, h, l, low, high)
     if value < 0.0:
-        return _refute(state, h, l, c)
+        return refute(state, h, l, c)
     x, j = _least_minus(state, spec, -1, c, low)
     y, i = _least_plus(state, spec, -1, c, high)
     if combined(spec, x, y) < 0.0:
-        return _refute(state, i, j, c)
+        return refute(state, i, j, c)
     return _march(state, spec, -1, -1, low, high)
 
 
@@ -219,5 +219,5 @@ def pair_holds(
         return True
     c, value = dip(state, spec, h, l, low, high)
     if value < 0.0:
-        return _refute(state, h, l, c)
+        return refute(state, h, l, c)
     return _march(state, spec, h, l, low, high)

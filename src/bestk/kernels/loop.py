@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from bestk.kernels import finite, rng, step
+from bestk.kernels import finite, quantile, rng, step
 from bestk.kernels.types import (
     CPE,
     EXCHANGE,
     FINITE,
+    QUANTILE,
     SETS,
+    TAKEN,
     TOTAL,
     BoolArray,
     FloatArray,
@@ -19,6 +21,7 @@ from bestk.kernels.types import (
 )
 
 POLL = 1 << 8  # samples between two looks at the cancel flag
+NO_ROOM = -1  # in place of samples: the run must be played again, in a state with more room
 
 
 @outlined
@@ -39,6 +42,9 @@ def play(
         if n == 0:
             return True
         for j in range(min(n, max_samples - state.clock[TOTAL])):
+            if state.evidence.kind == QUANTILE and not quantile.has_room(state, out[j]):
+                state.clock[TAKEN] = NO_ROOM
+                return False
             sample(state, spec, world, run, out[j])
         if state.clock[TOTAL] >= poll:
             poll += POLL
@@ -99,12 +105,15 @@ def play_many(
 
     `values` are the means as the policy sees them (negated to minimise). A run is right if it
     finished with a valid answer (`score`); `top_samples` counts the samples of the arms that are
-    `acceptable`.
+    `acceptable`. Where there is no room for another observation, `samples` says so and all ends.
     """
     for r in range(samples.shape[0]):
         if cancel[0] != 0:
             return
         finished[r] = play(state, spec, world, first_run + r, max_samples, out, cancel)
+        if state.evidence.kind == QUANTILE and state.clock[TAKEN] == NO_ROOM:
+            samples[r] = NO_ROOM
+            return
         samples[r] = state.clock[TOTAL]
         for i in range(spec.n_arms):
             if acceptable[i]:

@@ -31,9 +31,9 @@ e-lucb with a stop that takes no notice of them (`glr.py`).
 
 from __future__ import annotations
 
-from math import sqrt
+from math import inf, sqrt
 
-from bestk.kernels import bounds, finite, glr, hybrid, rng, top_means, trees
+from bestk.kernels import bounds, finite, glr, hybrid, quantile_stop, rng, top_means, trees
 from bestk.kernels.types import (
     ASKS,
     BOTH,
@@ -44,6 +44,7 @@ from bestk.kernels.types import (
     LEAST_SAMPLED,
     LOW,
     LOWER,
+    QUANTILE,
     RADIUS,
     RUN,
     UPPER,
@@ -81,9 +82,9 @@ def ask(state: State, spec: Spec, out: IntArray) -> int:
     if spec.glr:
         return 0 if glr.holds(state, spec, h, l) else choose(state, spec, h, l, out)
     # Algorithm 1, line 9: stop when the bounds separate, up to the slack
-    if upper - lower <= spec.epsilon:
+    if bounds.gap(state, spec, lower, upper) <= spec.epsilon:
         return 0
-    if hybrid.is_due(state, spec) and hybrid.holds(state, spec, h, l, lower, upper):
+    if hybrid.is_due(state, spec) and _both_hold(state, spec, h, l, lower, upper):
         return 0
     return choose(state, spec, h, l, out)
 
@@ -103,9 +104,16 @@ def critical(state: State, spec: Spec) -> tuple[int, int, float, float]:
 def is_certified(state: State, spec: Spec) -> bool:
     """Whether the present answer is proved, by bounds or by evidence of both sides together."""
     h, l, lower, upper = critical(state, spec)  # noqa: E741
-    if upper - lower <= spec.epsilon:
+    if bounds.gap(state, spec, lower, upper) <= spec.epsilon:
         return True
-    return spec.hybrid and hybrid.holds(state, spec, h, l, lower, upper)
+    return spec.hybrid and _both_hold(state, spec, h, l, lower, upper)
+
+
+def _both_hold(state: State, spec: Spec, h: int, l: int, lower: float, upper: float) -> bool:  # noqa: E741
+    """Whether the evidence of both sides together certifies the answer."""
+    if state.evidence.kind == QUANTILE:
+        return quantile_stop.holds(state, spec, h, l, lower, upper)
+    return hybrid.holds(state, spec, h, l, lower, upper)
 
 
 def choose(state: State, spec: Spec, h: int, l: int, out: IntArray) -> int:  # noqa: E741
@@ -133,6 +141,11 @@ def choose(state: State, spec: Spec, h: int, l: int, out: IntArray) -> int:  # n
         # the wider interval more often: h_t with probability u_h / (u_h + u_l)
         u_h = bounds.half_width(state, spec, h, LOW)
         u_l = bounds.half_width(state, spec, l, HIGH)
+        if spec.radius == EVIDENCE and state.evidence.kind == QUANTILE:
+            u_h, u_l = max(u_h, 0.0), max(u_l, 0.0)
+            if not 0.0 < u_h + u_l < inf:  # too few to have a bound, or all alike
+                out[0] = h if t_h <= t_l else l
+                return 1
         if spec.radius == EVIDENCE:  # of arms that cost c: u / c^(3/4), docs/e-lucb.md, "Costs"
             u_h /= state.root_costs[h] * sqrt(state.root_costs[h])
             u_l /= state.root_costs[l] * sqrt(state.root_costs[l])

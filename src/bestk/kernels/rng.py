@@ -6,12 +6,12 @@ Philox4x32-10 of Salmon, Moraes, Dror and Shaw (2011), "Parallel random numbers:
 
 from __future__ import annotations
 
-from math import log, sqrt
+from math import exp, log, sqrt
 from typing import Any
 
 import numpy as np
 
-from bestk.kernels.types import BERNOULLI, GAUSSIAN, World
+from bestk.kernels.types import BERNOULLI, GAUSSIAN, LOG_NORMAL, World
 
 REWARD, COIN, ROUNDING, PLANNING, ORDER = range(5)  # streams
 
@@ -116,6 +116,8 @@ def draw(world: World, seed: int, run: int, arm: int, n: int) -> float:
         return world.means[arm] + world.sigma * normal_quantile(u)
     if world.law == BERNOULLI:
         return 1.0 if u < world.means[arm] else 0.0
+    if world.law == LOG_NORMAL:  # means and sigma are those of the logarithm
+        return exp(world.means[arm] + world.sigma * normal_quantile(u))
     return _pick(world, arm, u)
 
 

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from bestk.kernels import bounds, finite_many, rng
+from bestk.kernels import bounds, finite_many, quantile, rng
 from bestk.kernels.types import (
     BETTING,
     FAR,
     FINITE,
     LUCB_ROUNDS,
     PLANS,
+    QUANTILE,
+    ROOM,
     ROUND,
     RUN,
+    START,
+    TAKEN,
     TOTAL,
     FloatArray,
     IntArray,
@@ -35,6 +39,9 @@ def tell_many(state: State, spec: Spec, arms: IntArray, rewards: FloatArray) -> 
     if spec.radius == LUCB_ROUNDS and not told.all():
         state.clock[ROUND] = _rounds(state, arms)
     arms, rewards = arms[told], rewards[told]
+    if bounds.inverts(state, spec) and state.evidence.kind == QUANTILE:
+        _merge(state, arms, rewards)
+        return
     if bounds.inverts(state, spec):
         rewards = _count(state, spec, arms, rewards)
     first, where = np.unique(arms, return_index=True)
@@ -45,6 +52,33 @@ def tell_many(state: State, spec: Spec, arms: IntArray, rewards: FloatArray) -> 
     np.add.at(state.counts, arms, 1)
     state.clock[TOTAL] += arms.size
     state.means[first] = state.origins[first] + state.sums[first] / state.counts[first]
+
+
+def _merge(state: State, arms: IntArray, rewards: FloatArray) -> None:
+    """Put observations among those of their arms, as `quantile.insert` would; makes room."""
+    order = np.lexsort((rewards, arms))
+    arms, rewards = arms[order], rewards[order]
+    first, where, many = np.unique(arms, return_index=True, return_counts=True)
+    make_room(state, int(np.maximum(quantile.FIRST_ROOM, 2 * (state.counts[first] + many)).sum()))
+    for arm, begin, new in zip(first.tolist(), where.tolist(), many.tolist(), strict=True):
+        old, start = int(state.counts[arm]), int(state.places[START, arm])
+        count, before = old + new, state.ordered[start : start + old]
+        both = np.sort(np.concatenate((before, rewards[begin : begin + new])))
+        if count > state.places[ROOM, arm]:
+            start, room = int(state.clock[TAKEN]), max(quantile.FIRST_ROOM, 2 * count)
+            state.places[:, arm] = start, room
+            state.clock[TAKEN] += room
+        state.ordered[start : start + count] = both
+        state.counts[arm] = count
+        state.means[arm] = quantile.sample_quantile(state.ordered, start, count, state.evidence.q)
+    state.clock[TOTAL] += arms.size
+
+
+def make_room(state: State, more: int) -> None:
+    """Room for so many more observations; the array stays the same object, at another address."""
+    taken = int(state.clock[TAKEN])
+    if taken + more > state.ordered.size:
+        state.ordered.resize(max(taken + more, 2 * state.ordered.size), refcheck=False)
 
 
 def _occurrences(arms: IntArray) -> IntArray:

@@ -13,6 +13,7 @@ from bestk.kernels import (
     lil_ucb,
     lucb,
     matroid,
+    quantile,
     rng,
     sets,
     ugape,
@@ -40,6 +41,7 @@ from bestk.kernels.types import (
     NORMAL,
     PAIR,
     PLANS,
+    QUANTILE,
     REVISED_IN,
     REVISED_OUT,
     ROADS,
@@ -79,6 +81,7 @@ def new_state(
     inverted = spec.radius == EVIDENCE and evidence.kind != NORMAL
     scratch = 2 * spec.n_nodes if spec.structure == ROADS else spec.n_nodes
     timed = (slots, leaves) if bounds.grows(spec) else (1, 1)
+    ordered = inverted and evidence.kind == QUANTILE
     return State(
         counts=np.zeros(n, np.int64),
         origins=np.zeros(n),
@@ -108,6 +111,8 @@ def new_state(
         stamps=np.zeros((TILTS, whole + 1), np.int64),
         items=finite.new_items(n, spec.n_items if evidence.kind == FINITE else 0),
         root_costs=np.ones(n) if costs is None else np.sqrt(costs / costs.max()),
+        ordered=np.zeros(4 * quantile.FIRST_ROOM * n if ordered else 1),
+        places=np.zeros((2, n if ordered else 1), np.int64),
     )
 
 
@@ -129,6 +134,8 @@ def reset(state: State, spec: Spec, run: int) -> None:
         state.ends[:] = np.nan
         if state.evidence.kind == FINITE:
             finite.reset(state)
+        if state.evidence.kind == QUANTILE:
+            state.places[:] = 0
     if spec.family in (CPE, EXCHANGE, SETS):
         state.widths[LEAD] = np.inf
     state.clock[:] = 0
@@ -236,6 +243,9 @@ def _count(state: State, spec: Spec, arm: int, reward: float) -> float:
 
 def _record(state: State, spec: Spec, arm: int, reward: float) -> None:
     """One more observation in an arm's statistics."""
+    if bounds.inverts(state, spec) and state.evidence.kind == QUANTILE:
+        quantile.insert(state, arm, reward)
+        return
     if bounds.inverts(state, spec):
         reward = _count(state, spec, arm, reward)
     if state.counts[arm] == 0 and abs(reward) > FAR * spec.sigma:
@@ -328,7 +338,7 @@ def slack(state: State, spec: Spec) -> float:
         state.clock[ROUND] = before
     if spec.family == PAIR:
         _, _, lower, upper = lucb.critical(state, spec)
-        return upper - lower
+        return bounds.gap(state, spec, lower, upper)
     if spec.family == CLUCB:
         bounds.advance(state, spec, REVISED_IN)
         bounds.advance(state, spec, REVISED_OUT)

@@ -25,9 +25,9 @@ RANDOM, BOTH, LEAST_SAMPLED, EVERY, RADIUS = range(5)
 # structure: the oracle of a decision class, `oracles.py`; NO_ORACLE: none is compiled
 NO_ORACLE, PARTITION, FOREST, DAG, ROADS, EXPLICIT = range(6)
 # source of simulated rewards, `rng.py`
-GAUSSIAN, BERNOULLI, TABLE = range(3)
+GAUSSIAN, BERNOULLI, TABLE, LOG_NORMAL = range(4)
 # evidence: which family of formulas, `evidence.py`
-NORMAL, BETA, BETTING, BERNSTEIN, COINS, FINITE = range(6)
+NORMAL, BETA, BETTING, BERNSTEIN, COINS, FINITE, QUANTILE = range(7)
 
 # Fields of Spec, Evidence and World that are constants in compiled code: the branches that a policy
 # never takes are not compiled. No other field has such a name.
@@ -46,10 +46,10 @@ FAR = 1024.0  # sigmas from 0, beyond which sums would lose digits that evidence
 # be below the floor, the most sampled arm, this run's number, the floor (samples that every arm
 # must have), the pair that last refuted the hybrid stop, and whether the state only plans; of the
 # sets rule, where its search stands: the tilt, the last one below and the first above the minimum,
-# and the arm to be sampled
+# and the arm to be sampled; of quantiles, how much of State.ordered is taken
 TOTAL, ASKS, ROUND, SEEN, NEXT, MOST, RUN, FLOOR, WITNESS_IN, WITNESS_OUT, PLANS = range(11)
-TILT, TILT_BELOW, TILT_ABOVE, CHOSEN = range(11, 15)
-CLOCK_SIZE = 15
+TILT, TILT_BELOW, TILT_ABOVE, CHOSEN, TAKEN = range(11, 16)
+CLOCK_SIZE = 16
 
 # --- State.widths ---------------------------------------------------------------------------------
 # c(t), the common factor of radii that depend on time; the last lead of CPE; where the pair that
@@ -95,6 +95,8 @@ EMPIRICAL, REVISED = range(2)
 # --- rows of State.codes: of an arm inside the answer, outside, its share of the constant, and all
 # of it for the present answer
 CODE_IN, CODE_OUT, SHARE, CODE = range(4)
+# --- rows of State.places: where in State.ordered an arm's observations lie, and room for how many
+START, ROOM = range(2)
 TILTS = 8  # tilts whose revised means are kept at a time
 
 
@@ -148,9 +150,14 @@ class Evidence(NamedTuple):
     kind: int
     sigma: float  # NORMAL
     levels: FloatArray  # ascending; first and last are the ends of the range
-    points: FloatArray  # mixed over: n0 (NORMAL), theta (BETTING, COINS), b (BERNSTEIN)
+    points: FloatArray  # mixed over: n0 (NORMAL), theta (BETTING, COINS, QUANTILE), b (BERNSTEIN)
     log_weights: FloatArray
     log_rest: FloatArray  # log(1 - point) of bets and of BERNSTEIN; for NORMAL the shape
+    # QUANTILE: which quantile, what a hit multiplies wealth by (rows LOW, HIGH; logs), and whether
+    # slacks are factors
+    q: float = 0.5
+    log_lifts: FloatArray = np.zeros((2, 1))
+    relative: bool = False
 
 
 NO_EVIDENCE = Evidence(NORMAL, 1.0, np.zeros(2), np.ones(1), np.zeros(1), np.zeros(1))
@@ -179,7 +186,7 @@ class State(NamedTuple):
     counts: IntArray  # T_i
     origins: FloatArray  # what S_i is relative to: the first reward if it is far from 0, else 0
     sums: FloatArray  # S_i
-    means: FloatArray  # m_i = origin + S_i / T_i
+    means: FloatArray  # m_i = origin + S_i / T_i; where quantiles are compared, the sample's
     high: BoolArray  # in M (ugape: in J)
     other: BoolArray  # in Mt (ugape: in S)
     keys: FloatArray  # (slots, width): leaves of the trees, -inf for arms not in a tree
@@ -210,6 +217,9 @@ class State(NamedTuple):
     stamps: IntArray  # (TILTS, arms + 1): the last column is the tilt
     items: Items
     root_costs: FloatArray  # square roots of the arms' costs, the largest 1; where evidence decides
+    # quantiles: every arm's observations in ascending order, and where they are; see `quantile.py`
+    ordered: FloatArray
+    places: IntArray  # (2, arms)
 
 
 class World(NamedTuple):

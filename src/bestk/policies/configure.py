@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bestk.arguments import integer, real, shown
+from bestk.arguments import integer, shown
 from bestk.bounds import levels as lv
 from bestk.bounds.codes import Code, set_code
 from bestk.compiled.programs import Axes
@@ -30,10 +30,15 @@ from bestk.policies.catalogue import (
     Policy,
 )
 from bestk.policies.parameters import read_costs, read_params, read_weights
-from bestk.rewards import Gaussian, Rewards, SubGaussian
+from bestk.policies.refusals import (
+    check_items,
+    check_open,
+    check_quantile,
+    check_setting,
+    refuse_stop,
+)
+from bestk.rewards import Gaussian, Quantile, Rewards, SubGaussian
 
-ERROR = "the wanted error must lie in (0, 1)"
-SLACK = "the slack must be 0 or a positive number"
 BALANCE = 4  # a side has many arms if it has at least a quarter of the other's; arbitrary
 SHARE = 100  # every arm of e-lucb gets a hundredth of an even share: 1% of the samples at most
 
@@ -55,9 +60,9 @@ class Configured:
 
     @property
     def bets(self) -> bool:
-        """Whether it stops by bets on the levels of rewards with a range."""
+        """Whether it stops by bets on single rewards, so that a lost one can count as the worst."""
         by_evidence = self.spec.radius == t.EVIDENCE and not self.spec.glr
-        return by_evidence and self.evidence.kind == t.BETTING
+        return by_evidence and self.evidence.kind in (t.BETTING, t.QUANTILE)
 
     @property
     def axes(self) -> Axes:
@@ -113,27 +118,6 @@ def _lil(
     return high, low
 
 
-def _check(policy: Policy, decision: DecisionClass, delta: float, epsilon: float) -> None:
-    if not 0.0 < real(delta, "delta", ERROR) < 1.0:
-        raise InputError(f"delta={delta} was refused: {ERROR}")
-    if not real(epsilon, "epsilon", SLACK) >= 0.0:
-        raise InputError(f"epsilon={epsilon} was refused: {SLACK}")
-    if epsilon > 0.0 and not policy.slack:
-        raise InputError(
-            f"epsilon={epsilon} was refused: the stopping rule of {policy.name} cannot use a slack"
-        )
-    if not isinstance(decision, TopK) and not policy.combinatorial:
-        able = ", ".join(name for name, other in CATALOGUE.items() if other.combinatorial)
-        raise InputError(
-            f"policy {policy.name} was refused: it finds the K largest means; for the class"
-            f" {decision.kind} use one of {able}"
-        )
-    if policy.single and isinstance(decision, TopK) and decision.k != 1:
-        raise InputError(
-            f"K={decision.k} was refused: {policy.name} finds the single best arm, K must be 1"
-        )
-
-
 def _balanced(n_arms: int, k: int) -> bool:
     """Whether both sides have many arms; so do the classes whose answers have no fixed size."""
     return k == 0 or BALANCE * min(k, n_arms - k) >= max(k, n_arms - k)
@@ -160,49 +144,6 @@ def _seed(seed: int) -> int:
     return found
 
 
-def _check_open(
-    name: str, decision: DecisionClass, evidence: bool, values: Mapping[str, Any], max_arms: int
-) -> None:
-    """Refuse what Theorem 5 of docs/e-lucb.md does not cover."""
-    if integer(max_arms, "max_arms") < decision.n_arms:
-        raise InputError(
-            f"max_arms={max_arms} was refused: it must be a whole number, at least the"
-            f" {decision.n_arms} arms there are"
-        )
-    if not isinstance(decision, TopK):
-        raise InputError(
-            f"max_arms was refused: the class {decision.kind} names its arms; only where the K best"
-            " are wanted may arms come and go"
-        )
-    if not evidence or THRESHOLD in values:
-        raise InputError(
-            f"max_arms was refused: the bounds of {name} depend on how many arms there are; use"
-            " e-lucb, or bound=evidence where the policy has it"
-        )
-    if values.get("weights") is not None:
-        raise InputError("weights were refused: where arms come and go there is no hybrid stop")
-
-
-def _check_items(
-    policy: Policy, decision: DecisionClass, items: int, values: Mapping[str, Any], is_open: bool
-) -> None:
-    """Refuse what Theorem 1 of docs/evaluation.md does not cover."""
-    if integer(items, "items") < 1:
-        raise InputError(f"items={items} were refused: there must be one at least")
-    if policy.name != DEFAULT or not isinstance(decision, TopK):
-        raise InputError(
-            f"items were refused: the K best on a finite set of items are found by e-lucb, not by"
-            f" {policy.name} on the class {decision.kind}"
-        )
-    if is_open:
-        raise InputError("max_arms was refused: the arms of an evaluation are fixed")
-    if not values["independent"]:
-        raise InputError(
-            "independent=false was refused: every arm scores the items in an order of its own, so"
-            " that shared items do no harm"
-        )
-
-
 def _stop(values: Mapping[str, Any], decision: DecisionClass) -> str:
     """How e-clucb stops where there is no matroid.
 
@@ -216,14 +157,6 @@ def _stop(values: Mapping[str, Any], decision: DecisionClass) -> str:
             " products of evidence need arms that do not depend on each other"
         )
     return values[STOP] or (BOUNDS if decision.minimise_only or not independent else SETS)
-
-
-def _refuse_stop(values: Mapping[str, Any], decision: DecisionClass) -> None:
-    if values.get(STOP) is not None:
-        raise InputError(
-            f"stop={values[STOP]} was refused: for the class {decision.kind} e-clucb compares arms"
-            " that replace each other, which is better there"
-        )
 
 
 def _hybrid(
@@ -248,6 +181,7 @@ def _theorem(
     levels: lv.HybridLevels,
     max_arms: int | None,
     items: int | None,
+    rewards: Rewards,
 ) -> str:
     if items is not None:
         return "docs/evaluation.md, Theorem 1"
@@ -264,6 +198,8 @@ def _theorem(
         number = 4 if family in (t.CPE, t.CLUCB) else 2
     if max_arms is not None:
         number = 5
+    if isinstance(rewards, Quantile):
+        return f"docs/e-lucb.md, Theorems {number} and 9"
     return f"docs/e-lucb.md, Theorem {number}"
 
 
@@ -293,7 +229,7 @@ def configure(
     if those are what means are taken over, `costs` what samples cost. Version 0.1 was `edition` 1.
     """
     policy = find(name)
-    _check(policy, decision, delta, epsilon)
+    check_setting(policy, decision, delta, epsilon)
     if maximize and decision.minimise_only:
         raise InputError(
             "maximising was refused: a path through a graph with cycles can only be minimised, with"
@@ -305,13 +241,14 @@ def configure(
     family = policy.family if k and not generalised else t.CPE
     shape = decision.structure if family == t.CPE else None
     if items is not None:
-        _check_items(policy, decision, items, values, max_arms is not None)
+        check_items(policy, decision, items, values, max_arms is not None)
     eps, glr = values.get("eps", 0.0), THRESHOLD in values
+    check_quantile(rewards, policy, decision, evidence, glr)
     scale, lam, high, low = 1.0, 0.0, 1.0, 1.0
     hybrid = lv.NO_HYBRID
     code: Code | None = None
     if max_arms is not None:
-        _check_open(name, decision, evidence, values, max_arms)
+        check_open(name, decision, evidence, values, max_arms)
         high = low = lv.open_level(delta, max_arms)
         lv.check_level(high)
     elif policy.radius == t.EVIDENCE:
@@ -329,7 +266,7 @@ def configure(
                     " which needs a matroid"
                 )
         else:
-            _refuse_stop(values, decision)
+            refuse_stop(values, decision)
             independent = values.get("independent", True)
             rule = lv.hybrid_weights(n_arms, k, independent)
             if edition > 1 and family == t.PAIR and independent:
@@ -351,7 +288,9 @@ def configure(
         variant=variant,
         params=values,
         guarantee=delta if proved else None,
-        theorem=_theorem(policy, evidence, family, hybrid, max_arms, items) if proved else None,
+        theorem=_theorem(policy, evidence, family, hybrid, max_arms, items, rewards)
+        if proved
+        else None,
         spec=t.Spec(
             n_arms=n_arms,
             k=k,

@@ -12,10 +12,11 @@ import numpy as np
 
 from bestk.compiled.live import Kernels, Machine, is_python
 from bestk.compiled.programs import PLAY, TURN, Loaded, Program
-from bestk.kernels import loop
-from bestk.kernels.types import TOTAL, BoolArray, IntArray, State
+from bestk.kernels import loop, statistics
+from bestk.kernels.types import TAKEN, TOTAL, BoolArray, IntArray, State
 from bestk.policies.stepper import Stepper
 from bestk.problem import Problem
+from bestk.rewards import Quantile
 from bestk.simulation.instances import Instance
 
 ROUNDING = 1e-12  # forgiven when a total or a difference is compared
@@ -39,7 +40,7 @@ class Batch:
         self.instance, self.max_samples, self.runs = instance, max_samples, runs
         self.configured = problem.configure(seed)
         self.world = instance.world(problem.rewards)
-        self.acceptable = _acceptable(instance, problem.epsilon)
+        self.acceptable = _acceptable(instance, problem)
         rounding = ROUNDING * (1.0 + abs(instance.best_total))
         self.least = instance.best_total - problem.epsilon - rounding
         counts, flags = np.zeros((2, len(runs)), np.int64), np.zeros((2, len(runs)), np.bool_)
@@ -68,6 +69,18 @@ class Batch:
         return counts
 
     def _play(self, part: range, state: State, loaded: Loaded | None) -> None:
+        """Play runs; one that has no room for its observations again, and all after it."""
+        samples = self.outcome.samples[part.start - self.runs.start : part.stop - self.runs.start]
+        self._play_in(part, state, loaded)
+        while (out := np.flatnonzero(samples == loop.NO_ROOM)).size:
+            samples[out[0]] = 0
+            state.clock[TAKEN] = state.ordered.size
+            statistics.make_room(state, state.ordered.size)
+            part = range(part.start + int(out[0]), part.stop)
+            samples = samples[out[0] :]
+            self._play_in(part, state, loaded)
+
+    def _play_in(self, part: range, state: State, loaded: Loaded | None) -> None:
         where = slice(part.start - self.runs.start, part.stop - self.runs.start)
         arguments = (
             state,
@@ -113,10 +126,14 @@ class Batch:
             self.outcome.top_samples[i] = state.counts[self.acceptable].sum()
 
 
-def _acceptable(instance: Instance, epsilon: float) -> BoolArray:
+def _acceptable(instance: Instance, problem: Problem) -> BoolArray:
     """Arms that may be answered: value >= mu_(K) - epsilon; of other classes, the best set."""
+    epsilon, rewards = problem.epsilon, problem.rewards
     if instance.k is None:
         return instance.optimum
+    if isinstance(rewards, Quantile) and rewards.relative and epsilon > 0:
+        factor, least = (1.0 + epsilon) * (1.0 + ROUNDING), instance.threshold
+        return instance.values >= (least / factor if instance.maximize else least * factor)
     # with slack, forgive the rounding of the subtraction, and of means that were added up from
     # scores in some order; without, compare exactly
     rounding = ROUNDING if epsilon > 0 or instance.items is not None else 0.0

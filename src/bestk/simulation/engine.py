@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,10 +22,11 @@ from bestk.decisions import DecisionClass
 from bestk.errors import InputError, TiedMeansWarning
 from bestk.kernels.types import BERNOULLI
 from bestk.problem import Problem
-from bestk.rewards import Bounded, Gaussian, Rewards
+from bestk.rewards import Bounded, Gaussian, Quantile, Rewards
 from bestk.simulation.batch import Batch
 from bestk.simulation.distribution import play_here, play_on
 from bestk.simulation.instances import TIE, Instance, make_instance, structured
+from bestk.simulation.laws import Law, law_of
 from bestk.simulation.records import SimulationResult
 from bestk.simulation.spreading import Progress, ignore
 
@@ -49,10 +51,17 @@ def _check(instance: Instance, problem: Problem, cap: int | None) -> None:
         )
     if instance.pool is not None:
         instance.pool.check(problem.rewards)
+    elif isinstance(problem.rewards, Quantile):
+        (instance.law or Law()).check(instance.means, problem.rewards)
     elif problem.rewards.law is None:
         raise InputError(
             f"{problem.rewards.name} rewards were refused: a mean alone does not say how to draw"
             " them; simulate gaussian, subgaussian or bernoulli rewards, or replay data"
+        )
+    if instance.law is not None and not isinstance(problem.rewards, Quantile):
+        raise InputError(
+            f"law {instance.law.name} was refused: it is for rewards compared by a quantile;"
+            f" {problem.rewards.name} rewards have one of their own"
         )
     outside = instance.means[(instance.means < 0) | (instance.means > 1)]
     if problem.rewards.law == BERNOULLI and outside.size:
@@ -115,6 +124,8 @@ def simulate(
     delta: float = 0.01,
     epsilon: float = 0.0,
     rewards: Rewards | None = None,
+    law: str | None = None,
+    spread: float | None = None,
     params: Mapping[str, Any] | None = None,
     runs: int = 100,
     seed: int = 1,
@@ -134,12 +145,19 @@ def simulate(
     same rewards. A run that reaches `max_samples` (default 10^9) is unfinished and never right.
     Runs are spread over `jobs` threads, or over an `executor` of `jobs` processes or machines (any
     `concurrent.futures.Executor`, such as Dask's `client.get_executor()`). `rewards` are by
-    default `Gaussian()`, of a replay without replacement `Bounded()`.
+    default `Gaussian()`, of a replay without replacement `Bounded()`. With `Quantile(q)` the
+    numbers of the instance are the arms' q-quantiles, and rewards are drawn around them by a `law`:
+    "normal" with standard deviation `spread` (default 0.5), or "log-normal", `spread` being that of
+    the logarithm.
     """
     instance = as_instance(instance, arms, k, alpha, decision, maximize)
+    assumed = rewards if rewards is not None else assumed_by_default(instance)
+    if law is not None or spread is not None:
+        instance = replace(instance, law=law_of(law, spread))
+    instance = instance.under(assumed)
     problem = Problem(
         instance.decision,
-        rewards if rewards is not None else assumed_by_default(instance),
+        assumed,
         delta,
         epsilon,
         policy,

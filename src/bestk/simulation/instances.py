@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,8 @@ from bestk.decisions.base import require_decision
 from bestk.decisions.topk import parse_k
 from bestk.errors import InputError, UnknownName
 from bestk.kernels.types import BoolArray, FloatArray, World
-from bestk.rewards import Rewards
+from bestk.rewards import Quantile, Rewards
+from bestk.simulation.laws import Law
 
 if TYPE_CHECKING:
     from bestk.simulation.pools import Pool
@@ -28,7 +29,10 @@ TIE = 1e-9  # relative: totals of a combinatorial class closer than this count a
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """True means, and which question is asked of them."""
+    """True means, and which question is asked of them.
+
+    Where rewards are compared by a quantile, `means` are the arms' true quantiles.
+    """
 
     name: str
     alpha: float | None
@@ -36,11 +40,20 @@ class Instance:
     decision: DecisionClass
     maximize: bool = True
     pool: Pool | None = None  #: what rewards are drawn from, where means do not say it all
+    law: Law | None = None  #: how rewards are drawn around a quantile; None: `Law()`
+
+    def under(self, rewards: Rewards) -> Instance:
+        """The same arms by what rewards compare: of replayed data, means or quantiles."""
+        if self.pool is None or not isinstance(rewards, Quantile):
+            return self
+        return replace(self, means=self.pool.quantiles(rewards.q))
 
     def world(self, rewards: Rewards) -> World:
         """How rewards are drawn: normal with the assumption's sigma, coins, or from the pool."""
         if self.pool is not None:
             return self.pool.world(self.means)
+        if isinstance(rewards, Quantile):
+            return (self.law or Law()).world(self.means, rewards.q)
         assert rewards.law is not None
         return World(rewards.law, self.means, rewards.sigma)
 

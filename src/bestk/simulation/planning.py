@@ -17,7 +17,7 @@ from bestk.decisions.labels import items
 from bestk.errors import InputError
 from bestk.hardness import kl_of_error
 from bestk.kernels.types import FloatArray, IntArray
-from bestk.policies.configure import SLACK
+from bestk.policies.refusals import SLACK
 from bestk.problem import Problem
 from bestk.rewards import Rewards
 from bestk.simulation.batch import Batch

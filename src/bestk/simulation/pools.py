@@ -6,6 +6,7 @@ import math
 import zipfile
 import zlib
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from bestk.simulation.instances import Instance
 
 LARGEST_COUNT = 2.0**53  # of an arm's rewards: doubles count that far
 DRAWS = ("table", "gaussian")
+ROUNDING = 1e-12  # of a share of the rewards, forgiven
 
 Data = NDArray[Any]  # whole or real numbers
 
@@ -61,6 +63,16 @@ class Pool:
         around = self.values - np.repeat(self.means, np.diff(self.first))
         free = float(counts.sum()) - (len(self.first) - 1)
         return math.sqrt(float((around**2 * counts).sum()) / free) if free > 0 else 0.0
+
+    def quantiles(self, q: float) -> FloatArray:
+        """Of every arm the least value that a share q of its rewards does not exceed."""
+        found = np.empty(len(self.first) - 1)
+        for arm, (begin, end) in enumerate(pairwise(self.first.tolist())):
+            order = np.argsort(self.values[begin:end], kind="stable")
+            many = np.cumsum(self.counts[begin:end][order])
+            at = int(np.searchsorted(many, q * many[-1] * (1.0 - ROUNDING)))
+            found[arm] = self.values[begin:end][order[at]]
+        return found
 
     def is_normal(self, sigma: float) -> bool:
         """Whether rewards are drawn from normal distributions of that standard deviation."""

@@ -13,8 +13,9 @@ from bestk.errors import MissingPackageError
 from bestk.hardness import combinatorial_difficulty, kl_of_error, t_star
 from bestk.kernels.types import BERNOULLI, BoolArray, FloatArray, IntArray
 from bestk.problem import Problem
-from bestk.rewards import Rewards
+from bestk.rewards import Quantile, Rewards
 from bestk.simulation.instances import Instance
+from bestk.simulation.laws import Law
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -44,6 +45,20 @@ def best_k_limit(instance: Instance, rewards: Rewards) -> tuple[float | None, st
     if not math.isfinite(value):
         return None, "the K-th and the next mean are too close"
     return value, None
+
+
+def _scatter(rewards: Rewards, instance: Instance) -> dict[str, Any]:
+    """What is assumed of the scatter; of a quantile nothing is, but how rewards are drawn."""
+    if not isinstance(rewards, Quantile):
+        return {"sigma": rewards.sigma}
+    law = (instance.law or Law()) if instance.pool is None else None
+    return {
+        "sigma": None,
+        "q": rewards.q,
+        "relative": rewards.relative,
+        "law": None if law is None else law.name,
+        "spread": None if law is None else law.spread,
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +157,7 @@ class SimulationResult:
             "k": instance.k,
             "decision": instance.decision.kind,
             "rewards": problem.rewards.name,
-            "sigma": problem.rewards.sigma,
+            **_scatter(problem.rewards, instance),
             "delta": problem.delta,
             "epsilon": problem.epsilon,
             "runs": self.runs,

@@ -20,7 +20,7 @@ import numpy as np
 
 from bestk.decisions.labels import thaw
 from bestk.errors import NothingToCertifyError
-from bestk.kernels import matroid, step, types
+from bestk.kernels import bounds, matroid, step, types
 from bestk.kernels.types import BoolArray, FloatArray
 from bestk.storage import events as ev
 from bestk.storage.events import Event
@@ -148,6 +148,11 @@ def _arm(fold: Fold, arm: int, lower: FloatArray, upper: FloatArray) -> dict[str
     return made
 
 
+def _finite(value: float) -> float | None:
+    """A number as JSON has it; quantiles may have no bound yet when both sides' evidence stops."""
+    return value if math.isfinite(value) else None
+
+
 def _stop(fold: Fold, lower: FloatArray, upper: FloatArray, chosen: BoolArray) -> dict[str, Any]:
     """The statistic that was compared with the slack, and the pair of arms it comes from."""
     state, spec = fold.state, fold.spec
@@ -155,7 +160,8 @@ def _stop(fold: Fold, lower: FloatArray, upper: FloatArray, chosen: BoolArray) -
     if spec.family == types.PAIR:
         inside, outside = np.flatnonzero(chosen), np.flatnonzero(~chosen)
         h, l = inside[np.argmin(lower[inside])], outside[np.argmax(upper[outside])]  # noqa: E741
-        pair, statistic = (int(h), int(l)), float(upper[l] - lower[h])
+        pair, ends = (int(h), int(l)), (float(lower[h]), float(upper[l]))
+        statistic = float(bounds.gap(state, spec, *ends))
     elif spec.family == types.EXCHANGE:
         h, l, gap = matroid.critical(state, spec)  # noqa: E741
         pair, statistic = (int(h), int(l)), float(gap)
@@ -173,12 +179,12 @@ def _stop(fold: Fold, lower: FloatArray, upper: FloatArray, chosen: BoolArray) -
     if pair is not None:
         rule = "bounds" if statistic <= spec.epsilon else "evidence"
         weakest, rival = (
-            {"label": thaw(fold.labels[row]), "bound": spec.sign * float(ends[row])}
-            for row, ends in zip(pair, (lower, upper), strict=True)
+            {"label": thaw(fold.labels[row]), "bound": _finite(spec.sign * float(each[row]))}
+            for row, each in zip(pair, (lower, upper), strict=True)
         )
     return {
         "rule": rule,
-        "statistic": statistic,
+        "statistic": _finite(statistic),
         "epsilon": spec.epsilon,
         "weakest": weakest,
         "rival": rival,

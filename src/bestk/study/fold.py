@@ -37,12 +37,11 @@ from bestk.study.items import Orders
 from bestk.study.order import Open, Order, opened
 from bestk.study.planning import Planner, add_hole
 from bestk.study.pulls import Holders
+from bestk.study.rows import kept_rows, put_back
 from bestk.study.specification import Specification
 from bestk.study.tally import Tally
 
 CHUNK = 100_000  # observations handed to the kernel at a time
-# statistics, by row; a policy need not have all of them
-OF_ARMS = ("counts", "origins", "sums", "means", "spread", "levels")
 NEW_ROUND = -1  # in place of a row
 
 
@@ -80,7 +79,7 @@ class Fold:
         self.holes = [0] * len(self.all_labels)  # pulls without a value among those that count
         self._told: list[int] = []  # rows of what counts and the policy has yet to be told
         self._rewards: list[float] = []  # theirs, as they were told
-        self._shelf: dict[int, dict[str, Any]] = {}  # statistics of withdrawn arms
+        self.shelf: dict[int, dict[str, Any]] = {}  # statistics of withdrawn arms
         # of an evaluation: every arm's order, pulls asked so far, and items of those that are open
         items = specification.items
         self.orders = None if items is None else Orders(items.count, specification.seed)
@@ -368,16 +367,11 @@ class Fold:
 
     def _change(self, arms: list[int]) -> None:
         """Other arms from now on; every arm keeps its statistics, and a stop must be found anew."""
-        fields = {name: getattr(self.state, name) for name in OF_ARMS}
-        kept = {name: each for name, each in fields.items() if len(each) == self.spec.n_arms}
-        for arm, row in self.rows.items():
-            self._shelf[arm] = {name: each[row].copy() for name, each in kept.items()}
+        self.shelf.update(zip(self.arms, kept_rows(self.machine), strict=True))
         self.changes += 1
         self._lay(arms)
         for arm in arms:
-            for name, value in self._shelf.pop(arm, {}).items():
-                getattr(self.state, name)[self.rows[arm]] = value
-        self.machine.is_stale = True
+            put_back(self.machine, self.rows[arm], self.shelf.pop(arm, {}))
         self.waiting = [arm for arm in self.waiting if arm in self.rows]
         self.stopped = None
 

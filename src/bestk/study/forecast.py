@@ -19,6 +19,8 @@ from bestk.kernels.types import (
     EVIDENCE,
     FINITE,
     NORMAL,
+    QUANTILE,
+    START,
     FloatArray,
     Spec,
     State,
@@ -68,8 +70,9 @@ def forecast(
     if not isinstance(problem.decision, TopK):
         return None
     last_in, first_out = state.means[list(boundary(state, problem.decision.k))]
-    places = np.linspace(first_out, last_in + problem.epsilon, PLACES + 2)[1:-1, None]
-    distance = np.where(state.high, state.means + problem.epsilon - places, places - state.means)
+    slack = problem.epsilon * (abs(last_in) if state.evidence.relative else 1.0)
+    places = np.linspace(first_out, last_in + slack, PLACES + 2)[1:-1, None]
+    distance = np.where(state.high, state.means + slack - places, places - state.means)
     with np.errstate(divide="ignore", invalid="ignore"):
         if spec.radius == EVIDENCE:
             # log E grows like T d^2 / (2 variance), less about log(T)/2 for the mixture
@@ -94,6 +97,8 @@ def _variances(state: State) -> FloatArray:
     e, t, means = state.evidence, state.counts, state.means
     if e.kind == NORMAL:
         return np.full(len(t), e.sigma**2)
+    if e.kind == QUANTILE:
+        return np.array([_of_quantile(state, i) for i in range(len(t))])
     least, most = e.levels[0], e.levels[-1]
     if e.kind == FINITE:
         fits = state.items.fits
@@ -106,6 +111,20 @@ def _variances(state: State) -> FloatArray:
     else:
         squares = state.spread
     return np.asarray((squares + (most - least) ** 2 / 4.0) / (t + 1.0))
+
+
+def _of_quantile(state: State, i: int) -> float:
+    """q (1-q) / f^2, the variance of a sample quantile times the samples; f is the density there.
+
+    That is estimated from the observations within a standard deviation of the quantile's rank.
+    """
+    n, q, start = int(state.counts[i]), state.evidence.q, int(state.places[START, i])
+    if n < 2:
+        return math.inf
+    own, reach = state.ordered[start : start + n], max(1.0, math.sqrt(n * q * (1.0 - q)))
+    first, last = max(0, int((n - 1) * q - reach)), min(n - 1, math.ceil((n - 1) * q + reach))
+    width = float(own[last] - own[first]) * n / (last - first)
+    return q * (1.0 - q) * width**2
 
 
 def usual(left: int, spec: Spec, samples: int) -> tuple[int, int]:

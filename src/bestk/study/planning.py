@@ -88,7 +88,7 @@ class Planner:
             rows = self._ask(self.machine, rounds)
             if not rows:
                 return None
-        base = self._everything(late)
+        base = self.everything(late)
         if not base.is_whole:
             return self._least(base)
         if late:
@@ -101,7 +101,7 @@ class Planner:
 
     def answer(self, late: Collection[Late]) -> list[int]:
         """The present answer: on what counts, else on everything told, else none."""
-        machine = self.machine if self.machine.is_whole else self._everything(late)
+        machine = self.machine if self.machine.is_whole else self.everything(late)
         if not machine.is_whole:
             return []
         self.stepper.machine = machine
@@ -122,7 +122,7 @@ class Planner:
             self.stepper.machine = self.machine
             clock[ASKS], clock[ROUND] = asks, before
 
-    def _everything(self, late: Collection[Late]) -> Machine:
+    def everything(self, late: Collection[Late]) -> Machine:
         """The state that counts with, on top, what came back before its turn."""
         if not late:
             return self.machine

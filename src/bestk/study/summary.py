@@ -74,6 +74,10 @@ def _everything(fold: Fold) -> tuple[IntArray, FloatArray]:
 
     Before the stop with those that do not count yet; after it these never will.
     """
+    if fold.machine.is_ordered:
+        held = fold.order.held.values() if fold.stopped is None else ()
+        state = fold.planner.everything(held).state
+        return state.counts, fold.spec.sign * state.means
     late = Tally(fold.specification.problem.rewards, len(fold.all_labels))
     for arm, reward in fold.order.held.values():
         if reward is not None and fold.stopped is None:

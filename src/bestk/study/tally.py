@@ -31,7 +31,7 @@ class Tally:
 
     def __init__(self, rewards: Rewards, n_arms: int) -> None:
         self.sigma = rewards.sigma
-        self.is_normal = not rewards.has_range
+        self.is_normal = not rewards.has_range and math.isfinite(rewards.sigma)
         self.counts = np.zeros(n_arms, np.int64)
         self._origins = np.zeros(n_arms)  # what sums are relative to, as in `State`
         self._sums = np.zeros(n_arms)

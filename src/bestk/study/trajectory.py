@@ -13,6 +13,7 @@ import numpy as np
 from bestk.kernels.types import FloatArray, IntArray
 from bestk.storage import events as ev
 from bestk.storage.events import Event
+from bestk.study.estimates import estimates
 from bestk.study.fold import Fold
 from bestk.study.intervals import in_units, intervals
 from bestk.study.specification import Specification
@@ -120,7 +121,7 @@ def _look(fold: Fold, arms: Sequence[Hashable]) -> FloatArray:
     wanted[rows] = state.counts[rows]
     low, high = intervals(fold.machine.copy(state._replace(counts=wanted)))
     found[0, places] = wanted[rows]
-    found[1, places] = fold.tally.means[[numbers[place] for place in places]]
+    found[1, places] = estimates(fold)[[numbers[place] for place in places]]
     found[2:, places] = in_units(low, high, fold.spec.sign)[:, rows]
     found[1:, found[0] == 0] = math.nan
     return found

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from bestk.verification.assumptions import require, scales, seen_quantile
 from bestk.verification.classes import Decision
 
 # How the answer is compared with the others.
@@ -70,13 +71,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
 PROBLEM = {
     "decision", "rewards", "delta", "epsilon", "policy", "variant", "params", "maximize",
 }  # fmt: skip
-REWARDS: dict[str, set[str]] = {
-    "gaussian": {"sigma"},
-    "subgaussian": {"sigma"},
-    "bernoulli": set(),
-    "ratings": {"levels"},
-    "bounded": {"low", "high"},
-}
 EDITIONS = (1, 2)  # of the rules; a problem of the first does not say so
 FAITHFUL_EPS = 0.01
 PAIR_ARMS = 10  # as many at most are certified pair by pair
@@ -105,6 +99,22 @@ class Claim:
     edition: int = 1  # of the rules: 1 is version 0.1
     items: int = 0  # of an evaluation: how many
     costs: tuple[float, ...] = ()  # of a sample of each arm, where they differ
+    q: float = 0.0  # of rewards as the policy sees them: which quantile is compared; 0: means are
+    relative: bool = False  # whether the slack is a factor
+
+    def reach(self, c: float) -> float:
+        """What an arm at c may be short of, within the slack."""
+        if not self.relative:
+            return c + self.epsilon
+        return c * (1.0 + self.epsilon) if c > 0.0 else c / (1.0 + self.epsilon)
+
+    def gap(self, lower: float, upper: float) -> float:
+        """The least slack at which a lower bound reaches an upper one."""
+        if not self.relative:
+            return upper - lower
+        if lower > 0.0:
+            return upper / lower - 1.0
+        return lower / upper - 1.0 if upper < 0.0 else math.inf
 
     @property
     def levels(self) -> dict[str, float] | None:
@@ -116,40 +126,6 @@ class Claim:
         }  # fmt: skip
 
 
-def _require(condition: bool, what: str) -> None:
-    if not condition:
-        raise ValueError(what)
-
-
-# --- the assumption on rewards --------------------------------------------------------------------
-
-
-def limits_of(rewards: Mapping[str, Any]) -> tuple[float, float] | None:
-    """The least and the largest reward that a family allows; None of normal rewards."""
-    family = rewards["family"]
-    if family in ("gaussian", "subgaussian"):
-        return None
-    if family == "bernoulli":
-        return 0.0, 1.0
-    if family == "ratings":
-        return float(min(rewards["levels"])), float(max(rewards["levels"]))
-    return float(rewards["low"]), float(rewards["high"])
-
-
-def _scales(rewards: Mapping[str, Any]) -> tuple[float, float]:
-    """sigma, given or half the range (Hoeffding's lemma), and what differences are measured by."""
-    family = rewards["family"]
-    _require(family in REWARDS, f"the reward family {family} is unknown")
-    _require(rewards.keys() - {"family"} == REWARDS[family], f"settings of {family} rewards")
-    limits = limits_of(rewards)
-    if limits is None:
-        scale = sigma = float(rewards["sigma"])
-    else:
-        scale, sigma = limits[1] - limits[0], (limits[1] - limits[0]) / 2
-    _require(sigma > 0.0 and scale < math.inf, f"sigma = {sigma}")
-    return sigma, scale
-
-
 # --- the settings of a policy ---------------------------------------------------------------------
 
 
@@ -158,15 +134,15 @@ def _settings(policy: Policy, problem: Mapping[str, Any]) -> dict[str, Any]:
     params, name = problem["params"], problem["policy"]
     read = {}
     for setting, given in params.items():
-        _require(setting in policy.settings, f"{name} has no setting {setting}")
-        _require(given is not None, f"{setting} of {name} has no value")
+        require(setting in policy.settings, f"{name} has no setting {setting}")
+        require(given is not None, f"{setting} of {name} has no value")
         read[setting] = str(given).lower() if setting == "independent" else given
         allowed = CHOICES.get(setting, (read[setting],))
-        _require(read[setting] in allowed, f"{setting} of {name}: {given}")
+        require(read[setting] in allowed, f"{setting} of {name}: {given}")
     evidence = policy.bounds == EVIDENCE or read.get("bound") == EVIDENCE
-    _require(not (evidence and "eps" in read), "eps of the LIL where bounds are by evidence")
+    require(not (evidence and "eps" in read), "eps of the LIL where bounds are by evidence")
     variants = (None, "faithful") if policy.bounds == LIL and not evidence else (None,)
-    _require(problem["variant"] in variants, f"nothing is proved of a {problem['variant']} variant")
+    require(problem["variant"] in variants, f"nothing is proved of a {problem['variant']} variant")
     return read
 
 
@@ -181,14 +157,14 @@ def _weights(params: Mapping[str, Any], n: int, k: int) -> tuple[float, float, f
         return (1.0 - w3) * to_low, (1.0 - w3) * (1.0 - to_low), w3
     w1, w2, w3 = map(float, given.split(",") if isinstance(given, str) else given)
     total = w1 + w2 + w3
-    _require(w1 > 0 and w2 > 0 and w3 >= 0 and abs(total - 1.0) <= 1e-9, f"weights {given}")
-    _require(independent or w3 == 0.0, "a product of the evidence of dependent arms")
+    require(w1 > 0 and w2 > 0 and w3 >= 0 and abs(total - 1.0) <= 1e-9, f"weights {given}")
+    require(independent or w3 == 0.0, "a product of the evidence of dependent arms")
     return w1 / total, w2 / total, w3 / total
 
 
 def _lil_levels(how: str, nu: float, n: int, k: int, eps: float) -> tuple[float, float]:
     """Levels at which Theorem 3.1 (split) or 4.1 (uniform) gives error nu."""
-    _require(0.0 < eps < 1.0, f"eps = {eps}")
+    require(0.0 < eps < 1.0, f"eps = {eps}")
     c_eps = (2.0 + eps) / eps * (1.0 / math.log1p(eps)) ** (1.0 + eps)
     if how == SPLIT:
         delta = nu / c_eps
@@ -196,11 +172,11 @@ def _lil_levels(how: str, nu: float, n: int, k: int, eps: float) -> tuple[float,
     else:
         delta = (nu * n**eps / c_eps) ** (1.0 / (1.0 + eps))
         levels = delta / n, delta / n
-    _require(max(levels) < math.log1p(eps) / math.e, "a level that Lemma 2.1 does not allow")
+    require(max(levels) < math.log1p(eps) / math.e, "a level that Lemma 2.1 does not allow")
     return levels
 
 
-def _theorem(rule: str, levels: _Levels, is_open: bool) -> str:
+def _theorem(rule: str, levels: _Levels, is_open: bool, is_quantile: bool) -> str:
     """Of the policies with evidence."""
     if rule == SETS:
         return "docs/e-clucb.md, Theorem 7"
@@ -212,6 +188,8 @@ def _theorem(rule: str, levels: _Levels, is_open: bool) -> str:
         number = 2
     else:
         number = 3 if rule == EXCHANGE else levels.theorem
+    if is_quantile:
+        return f"docs/e-lucb.md, Theorems {number} and 9"
     return f"docs/e-lucb.md, Theorem {number}"
 
 
@@ -232,7 +210,7 @@ class _Levels(NamedTuple):
 def _hybrid_levels(rule: str, nu: float, n: int, k: int, params: Mapping[str, Any]) -> _Levels:
     """Theorems 1 and 3 of docs/e-lucb.md; Theorem 4 where totals are compared."""
     if rule in (LEAD, SETS):
-        _require("weights" not in params, "weights of a hybrid stop without a matroid")
+        require("weights" not in params, "weights of a hybrid stop without a matroid")
         return _Levels(nu / n, nu / n)
     w1, w2, w3 = _weights(params, n, k)
     return _Levels(nu * w2 / (n - k), nu * w1 / k, nu * w3 / (k * (n - k)))
@@ -277,9 +255,9 @@ def _open_levels(
     bounds: str, nu: float, n: int, k: int, max_arms: int, params: Mapping[str, Any]
 ) -> _Levels:
     """Theorem 5 of docs/e-lucb.md."""
-    _require(bounds == EVIDENCE and k > 0, "an open study of this kind")
-    _require("weights" not in params, "weights of a hybrid stop in an open study")
-    _require(type(max_arms) is int and max_arms >= n, f"{n} arms in a study of {max_arms}")
+    require(bounds == EVIDENCE and k > 0, "an open study of this kind")
+    require("weights" not in params, "weights of a hybrid stop in an open study")
+    require(type(max_arms) is int and max_arms >= n, f"{n} arms in a study of {max_arms}")
     return _Levels(nu / (2 * max_arms), nu / (2 * max_arms))
 
 
@@ -289,9 +267,7 @@ def _costs(problem: Mapping[str, Any], n: int) -> tuple[float, ...]:
         return ()
     costs = problem["costs"]
     are_numbers = type(costs) is list and all(type(x) is float and 0 < x < math.inf for x in costs)
-    _require(
-        are_numbers and len(costs) == n, "costs that are no positive numbers, one for each arm"
-    )
+    require(are_numbers and len(costs) == n, "costs that are no positive numbers, one for each arm")
     return tuple(costs)
 
 
@@ -299,18 +275,17 @@ def read_claim(problem: Mapping[str, Any], max_arms: int | None, decision: Decis
     """What the problem's policy claims when it stops, with the arms that there are."""
     edition = problem.get("edition", 1)
     known = PROBLEM | ({"edition", "items", "costs"} & problem.keys())
-    _require(problem.keys() == known, "a problem with other settings than are known")
-    _require(type(edition) is int and edition in EDITIONS, f"edition {edition} of the rules")
+    require(problem.keys() == known, "a problem with other settings than are known")
+    require(type(edition) is int and edition in EDITIONS, f"edition {edition} of the rules")
     name = problem["policy"]
-    _require(name in POLICIES, f"nothing is proved of the policy {name}")
+    require(name in POLICIES, f"nothing is proved of the policy {name}")
     rule, bounds, how, theorem, _ = POLICIES[name]
     params = _settings(POLICIES[name], problem)
     nu, slack, maximize = float(problem["delta"]), float(problem["epsilon"]), problem["maximize"]
-    _require(0.0 < nu < 1.0, f"delta = {nu}")
-    _require(0.0 <= slack < math.inf, f"epsilon = {slack}")
-    _require(maximize in (True, False), f"maximize = {maximize}")
-    _require(not (maximize and decision.ceiling == 0.0), "costs that are maximised")
-    _require(decision.k > 0 or rule == LEAD, f"{name} answers with the K best only")
+    require(0.0 < nu < 1.0 and 0.0 <= slack < math.inf, f"delta = {nu}, epsilon = {slack}")
+    require(maximize in (True, False), f"maximize = {maximize}")
+    require(not (maximize and decision.ceiling == 0.0), "costs that are maximised")
+    require(decision.k > 0 or rule == LEAD, f"{name} answers with the K best only")
     bounds = EVIDENCE if params.get("bound") == EVIDENCE else bounds
     how = params.get("levels", how)
     n, k = decision.n_arms, decision.k
@@ -324,7 +299,7 @@ def read_claim(problem: Mapping[str, Any], max_arms: int | None, decision: Decis
         elif "stop" in params:
             rule = SETS
             dependent = params.get("independent", "true") != "true"
-            _require(not dependent, "a product of the evidence of dependent arms")
+            require(not dependent, "a product of the evidence of dependent arms")
         if rule == PAIR and edition > 1:
             levels = _sharp_levels(nu, n, k, slack, params, problem["rewards"]["family"])
         else:
@@ -337,15 +312,16 @@ def read_claim(problem: Mapping[str, Any], max_arms: int | None, decision: Decis
         eps = float(params.get("eps", FAITHFUL_EPS))
         levels = _Levels(*_lil_levels(how, nu, n, k, eps))
     if bounds == EVIDENCE:
-        theorem = _theorem(rule, levels, max_arms is not None)
+        theorem = _theorem(rule, levels, max_arms is not None, "q" in problem["rewards"])
     items = problem.get("items", 0)
     if "items" in problem:
         covered = name == "e-lucb" and levels.product > 0.0 and max_arms is None
-        _require(type(items) is int and items > 0 and covered, "an evaluation of this kind")
+        require(type(items) is int and items > 0 and covered, "an evaluation of this kind")
         theorem = "docs/evaluation.md, Theorem 1"
     most = n if max_arms is None else max_arms
-    _require(rule == SETS or "stop" not in params, "a stop by sets where pairs are compared")
-    sigma, scale = _scales(problem["rewards"])
+    require(rule == SETS or "stop" not in params, "a stop by sets where pairs are compared")
+    sigma, scale = scales(problem["rewards"])
+    compares = rule == PAIR and bounds == EVIDENCE and not items
     return Claim(
         rule=rule,
         bounds=bounds,
@@ -365,4 +341,6 @@ def read_claim(problem: Mapping[str, Any], max_arms: int | None, decision: Decis
         product=levels.product,
         pair=levels.pair,
         ratio=levels.ratio,
+        q=seen_quantile(problem["rewards"], maximize, compares),
+        relative=problem["rewards"].get("relative", False),
     )

@@ -198,11 +198,16 @@ def _recomputed(
 
 def _shown(stop: Mapping[str, Any], digits: int) -> str:
     words = [f"stopped by {stop['rule']}"]
-    words += [f"{name} {stop[name]:.{digits}g}" for name in ("statistic", "epsilon")]
+    words += [f"{name} {_number(stop[name], digits)}" for name in ("statistic", "epsilon")]
     for name in ("weakest", "rival"):
         if stop.get(name) is not None:
-            words.append(f"{name} {stop[name]['label']} at {stop[name]['bound']:.{digits}g}")
+            bound = _number(stop[name]["bound"], digits)
+            words.append(f"{name} {stop[name]['label']} at {bound}")
     return ", ".join(words)
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "infinite" if value is None or np.isinf(value) else f"{value:.{digits}g}"
 
 
 def _room(verdict: Verdict, statistics: Statistics, arms: Present) -> float:
@@ -246,6 +251,7 @@ def _same_pair(
         own = float(ends[named.index(True)])
         if abs(own - float(ends[row])) > room:
             return False
-        if not agrees(claim.sign * end["bound"], arms.origin + own, room):
+        bound = None if end["bound"] is None else claim.sign * end["bound"]
+        if not agrees(bound, arms.origin + own, room):
             return False
     return True

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestk.verification import log
-from bestk.verification.claims import limits_of
+from bestk.verification.assumptions import limits_of
 from bestk.verification.log import Row
 from bestk.verification.reading import strict_json
 

@@ -16,6 +16,7 @@ from bestk.verification.claims import EXCHANGE, LEAD, PAIR, REGRET, SETS, Claim
 from bestk.verification.classes import Decision
 from bestk.verification.evidence import Evidence, Normal
 from bestk.verification.items import Scores
+from bestk.verification.quantiles import Quantiles, certified_by_counts
 from bestk.verification.sets import least_slack
 from bestk.verification.tolerance import EXACT, LAST, last_places
 
@@ -129,7 +130,7 @@ def _pairs(claim: Claim, decision: Decision, arms: Present, answer: Bools) -> Ve
         leaders, rivals = np.array(inside), np.array(outside)
         h = int(leaders[np.argmin(arms.lower[leaders])])
         l = int(rivals[np.argmax(arms.upper[rivals])])  # noqa: E741 - the paper's name
-        gap = float(arms.upper[l] - arms.lower[h])
+        gap = claim.gap(float(arms.lower[h]), float(arms.upper[l]))
         if gap > claim.epsilon:
             doubtful.append((leaders, rivals))
         if gap > worst:
@@ -161,8 +162,12 @@ def _all_certified(
 ) -> tuple[bool, str]:
     least = math.inf
     for leaders, rivals in groups:
-        test = pairs_certified if claim.pair > 0.0 else certified
-        holds, found, at = test(claim, arms, leaders, rivals)
+        if isinstance(arms.evidence, Quantiles):
+            rows = arms.arms[leaders], arms.arms[rivals]
+            holds, found, at = certified_by_counts(claim, arms.evidence, *rows)
+        else:
+            test = pairs_certified if claim.pair > 0.0 else certified
+            holds, found, at = test(claim, arms, leaders, rivals)
         least = min(least, found)
         if not holds:
             where = claim.sign * (arms.origin + at)

@@ -76,7 +76,7 @@ def same(one: Any, other: Any) -> bool:
 # --- formats --------------------------------------------------------------------------------------
 
 PULLS = ("failed", "forgotten", "expired", "dropped", "open")  # that brought no observation
-END_1: Mapping[str, Shape] = {"label": PLAIN, "bound": NUMBER}
+END_1: Mapping[str, Shape] = {"label": PLAIN, "bound": Maybe(NUMBER)}  # null: infinite
 ARM_1: Mapping[str, Shape] = {
     "label": PLAIN,
     "present": FLAG,
@@ -105,7 +105,7 @@ FORMAT_1: Mapping[str, Shape] = {
     "round": Maybe(WHOLE),
     "stop": {
         "rule": TEXT,
-        "statistic": NUMBER,
+        "statistic": Maybe(NUMBER),  # null: infinite, of quantiles after few samples
         "epsilon": NUMBER,
         "weakest": Maybe(END_1),
         "rival": Maybe(END_1),

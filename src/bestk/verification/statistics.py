@@ -10,16 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bestk.verification.claims import EVIDENCE, LIL, ROUNDS, Claim, limits_of
+from bestk.verification.assumptions import QUANTILE, limits_of
+from bestk.verification.claims import EVIDENCE, LIL, ROUNDS, Claim
 from bestk.verification.coins import coins
 from bestk.verification.evidence import Beta, Bets, Coins, Evidence, Normal
 from bestk.verification.history import History
 from bestk.verification.items import Scores
+from bestk.verification.quantiles import Quantiles
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 STEPS = 64  # to which bounded rewards are rounded
+LARGEST = 1e250  # reward whose quantile is compared
 FARTHEST = 1e9  # in sigmas: normal rewards farther from 0 lose the digits that evidence needs
 
 
@@ -57,9 +60,11 @@ class Statistics:
             if grid is not None:
                 whole = _sums(arms, seen, self.n)
                 self.drifts = np.abs(_added(arms, seen, self.n) - whole) / self.counts
-        if history.lost_as == "worst" and grid is None:
+        if history.lost_as == "worst" and grid is None and not claim.q:
             raise ValueError("lost pulls count as the worst only where rewards are bet on")
         self.evidence = self._evidence(grid) if claim.bounds == EVIDENCE else None
+        if claim.q and self.evidence is not None:  # the quantiles of the sample, which are exact
+            self.means, self.drifts = self.evidence.means, np.zeros(self.n)
         self.lower, self.upper = self._bounds()
 
     def misfits(self) -> int:
@@ -67,6 +72,10 @@ class Statistics:
         told, family = self.history.rewards, self.rewards["family"]
         if family in ("gaussian", "subgaussian"):
             fits = np.abs(told) <= FARTHEST * self.claim.sigma
+        elif family == QUANTILE:
+            fits = np.abs(told) <= LARGEST
+            if self.claim.relative:
+                fits &= told > 0.0
         elif family == "bounded":
             fits = (told >= self.rewards["low"]) & (told <= self.rewards["high"])
         else:
@@ -84,6 +93,8 @@ class Statistics:
     def _origin(self, seen: Floats) -> float:
         """What means and bounds are counted from, as the policy sees rewards."""
         limits = limits_of(self.rewards)
+        if self.claim.q:
+            return 0.0
         if limits is not None:
             return min(self.claim.sign * end for end in limits)
         return float(seen[0]) if seen.size else 0.0
@@ -131,6 +142,9 @@ class Statistics:
         holes = np.array(self.history.lost["holes"], np.float64)
         if self.history.lost_as == "skip":
             holes[:] = 0.0
+        if self.claim.q:
+            seen = self.claim.sign * self.history.rewards
+            return Quantiles(self.history.arms, seen, self.n, holes, self.claim.q)
         if grid is not None and self.levels is not None:
             return Bets(t, self.seen_sums, grid - self.origin, self.levels, holes)
         return Normal(t, self.seen_sums, self.claim.sigma, self.claim.balanced)

@@ -1,0 +1,106 @@
+"""The hybrid stop (`hybrid.py`) where quantiles are compared, whose evidence is a step function.
+
+For a candidate c let Y(c) be the least E+(c) over High, bets on observations above c, and X(c) the
+least E- over Low of bets on observations up to c + epsilon (or c times a factor: `reach`). Both
+change where an observation lies alone: Y falls there and X rises. Between two observations of High
+Y is constant and X is least at the left one. So it is enough to look at the observations of High,
+and at the lower bound from which on there is doubt: what is found is exact.
+
+A rival a that is better than a leader b by more than the slack has a quantile *above* the reach of
+c, b's own, so that observations at the reach itself are hits of the rival (docs/e-lucb.md, Theorem
+9): ties cost nothing there.
+"""
+
+from __future__ import annotations
+
+from math import inf
+
+from bestk.kernels import hybrid, quantile
+from bestk.kernels.types import (
+    LOWER,
+    START,
+    UPPER,
+    WITNESS_AT,
+    WITNESS_IN,
+    WITNESS_OUT,
+    Spec,
+    State,
+    outlined,
+)
+
+
+def _point(state: State, spec: Spec, i: int, j: int, c: float) -> float:
+    """The log of the left side for leader i and rival j at c; positive: enough."""
+    x = quantile.log_to(state, j, quantile.reach(state.evidence, spec, c))
+    return hybrid.combined(spec, x, quantile.log_above(state, i, c))
+
+
+def _is_refuted(state: State, spec: Spec, lower: float, upper: float) -> bool:
+    """Whether the pair that failed last fails still, at a c that is in doubt."""
+    i, j, c = state.clock[WITNESS_IN], state.clock[WITNESS_OUT], state.widths[WITNESS_AT]
+    if i < 0 or not state.high[i] or state.high[j]:
+        return False
+    if c < lower or quantile.reach(state.evidence, spec, c) >= upper:
+        return False
+    return _point(state, spec, i, j, c) < 0.0
+
+
+def _next(state: State, i: int, c: float) -> float:
+    """The least observation of arm i above c, infinite if there is none."""
+    n, start = state.counts[i], state.places[START, i]
+    k = quantile.count_to(state.ordered, start, n, c)
+    return state.ordered[start + k] if k < n else inf
+
+
+@outlined
+def _pair_fails(state: State, spec: Spec, h: int, l: int, lower: float, upper: float) -> bool:  # noqa: E741
+    """Whether the pair with the worst bounds lacks evidence at a c in doubt."""
+    c = lower
+    while c < inf and quantile.reach(state.evidence, spec, c) < upper:
+        if _point(state, spec, h, l, c) < 0.0:
+            hybrid.refute(state, h, l, c)
+            return True
+        c = _next(state, h, c)
+    return False
+
+
+@outlined
+def _all_hold(state: State, spec: Spec, lower: float, upper: float) -> bool:
+    """Whether there is enough evidence at every c in doubt, for all arms at once."""
+    e, c = state.evidence, lower
+    while c < inf:
+        far = quantile.reach(e, spec, c)
+        if far >= upper:
+            return True
+        y, i, following = inf, -1, inf
+        for a in range(spec.n_arms):
+            if not state.high[a]:
+                continue
+            bound = -state.keys[LOWER.row, a]
+            if bound > c:  # enough evidence by itself, up to there
+                following = min(following, bound)
+                continue
+            following = min(following, _next(state, a, c))
+            value = quantile.log_above(state, a, c)
+            if value < y:
+                y, i = value, a
+        x, j = inf, -1
+        for b in range(spec.n_arms):
+            if not state.high[b] and state.keys[UPPER.row, b] > far:
+                value = quantile.log_to(state, b, far)
+                if value < x:
+                    x, j = value, b
+        if i >= 0 and j >= 0 and hybrid.combined(spec, x, y) < 0.0:
+            return hybrid.refute(state, i, j, c)
+        c = following
+    return True
+
+
+@outlined
+def holds(state: State, spec: Spec, h: int, l: int, lower: float, upper: float) -> bool:  # noqa: E741
+    """Whether all pairs of High and Low are certified; h and l have the given, worst bounds."""
+    if _is_refuted(state, spec, lower, upper):
+        return False
+    if _pair_fails(state, spec, h, l, lower, upper):
+        return False
+    return _all_hold(state, spec, lower, upper)
