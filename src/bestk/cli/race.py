@@ -24,6 +24,19 @@ def race(
         list[str], typer.Argument(metavar="COMMAND...", help="At least two, each quoted.")
     ],
     k: Annotated[int, typer.Option("-k", "--k", help="How many of the fastest to find.")] = 1,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="median|mean",
+            help="What is compared. Means need a cap on times: --max-time, or 3 times the (k+1)-th"
+            " fastest warm-up.",
+            show_default="median",
+        ),
+    ] = None,
+    quantile: Annotated[
+        float | None,
+        typer.Option(metavar="Q", help="Compare this quantile of times, such as 0.9 for tails."),
+    ] = None,
     warmup: Annotated[int, typer.Option(help="Runs of each command before the counted ones.")] = 1,
     max_time: Annotated[
         float | None,
@@ -31,7 +44,7 @@ def race(
             metavar="SECONDS",
             help="The limit (cap) of every run, warm-ups included: a run that reaches it is killed"
             " and scored as the limit.",
-            show_default="3 times the (k+1)-th fastest warm-up",
+            show_default="none; of means see --by",
         ),
     ] = None,
     prepare: Annotated[
@@ -75,14 +88,15 @@ def race(
     heed_signals()
     with reading(storage or "the race"):
         found = Race(
-            commands, k=k, delta=delta, epsilon=epsilon, warmup=warmup, max_time=max_time,
-            prepare=prepare, shell=shell, seed=seed, storage=storage,
+            commands, k=k, delta=delta, epsilon=epsilon, by=by, quantile=quantile,
+            warmup=warmup, max_time=max_time, prepare=prepare, shell=shell,
+            seed=seed, storage=storage,
         )  # fmt: skip
     with progress("warming up", warmup * len(commands)) as advance:
         found.warm_up(lambda: advance(1, "warming up"))
     for command, reason in found.failed.items():
         note(f"{command!r} failed in warm-up and leaves the race: {reason}")
-    if not json:
+    if not json and found.cap is not None:
         cap = f"cap {race_table.duration(found.cap)}"
         print(f"{cap}: a run that reaches it is killed and scored as the cap", flush=True)
     try:
@@ -108,7 +122,7 @@ def _finish(found: Race, budget: int | None, storage: Path | None, json: bool) -
     if json:
         show_json(outcome.to_dict())
     else:
-        show(race_table.table(outcome.result, outcome.cut))
+        show(race_table.table(outcome.result, race_table.at_least(outcome), outcome.by))
         for line in race_table.lines(outcome):
             say(line)
     if outcome.result.stopped == "interrupted":

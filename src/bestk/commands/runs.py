@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bestk.commands.process import Finished
+from bestk.errors import InputError
 from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study import extras
@@ -49,8 +50,10 @@ def interrupted(limit: float | None) -> dict[str, Any]:
     return {PROCESS: {"interrupted": True, "limit": limit}}
 
 
-def read_runs(events: Iterable[Event], labels: Sequence[object]) -> Iterator[Run]:
-    """Every counted run of a log, in the order in which they ended."""
+def read_runs(
+    events: Iterable[Event], labels: Sequence[object], cap: float | None
+) -> Iterator[Run]:
+    """Every counted run of a log, in the order in which they ended; at the cap they were cut."""
     running: dict[str, int] = {}
     seq = 0
     for event in events:
@@ -58,13 +61,25 @@ def read_runs(events: Iterable[Event], labels: Sequence[object]) -> Iterator[Run
             running[event.key] = event.arm
         elif event.kind == ev.TOLD and event.key in running:
             seq += 1
-            yield _read(str(labels[running.pop(event.key)]), seq, event)
+            yield _read(str(labels[running.pop(event.key)]), seq, event, cap)
 
 
-def limit_of(events: Iterable[Event]) -> float | None:
-    """The limit that a race's runs had so far; None if none, or if there was no run."""
+def agreed_limit(events: Iterable[Event], wanted: float | None) -> float | None:
+    """The limit of all runs: the one that they had so far, or the one that is wanted.
+
+    min(time, limit) has the quantile min(quantile, limit) only if there is one limit.
+    """
     first = next((event for event in events if event.kind == ev.TOLD), None)
-    return None if first is None else _number(_process(first).get("limit"))
+    if first is None:
+        return wanted
+    limit = _number(_process(first).get("limit"))
+    if wanted is not None and wanted != limit:
+        was = "without one" if limit is None else f"with {limit:g}"
+        raise InputError(
+            f"max_time={wanted:g} was refused: the race was begun {was}, and one limit goes for"
+            " all of its runs"
+        )
+    return limit
 
 
 def _process(event: Event) -> dict[str, Any]:
@@ -73,13 +88,12 @@ def _process(event: Event) -> dict[str, Any]:
     return process if isinstance(process, dict) else {}
 
 
-def _read(command: str, seq: int, event: Event) -> Run:
+def _read(command: str, seq: int, event: Event, cap: float | None) -> Run:
     extra, process = extras.read(event.data), _process(event)
     user, system = None, None
     if isinstance(extra, dict):
         user, system = _number(extra.get("user")), _number(extra.get("system"))
-    limit = _number(process.get("limit"))
-    is_cut = event.reward >= NEVER or (limit is not None and event.reward >= limit)
+    is_cut = event.reward >= (NEVER if cap is None else cap)
     memory, code = process.get("memory"), process.get("code")
     return Run(
         command, seq, event.reward, is_cut, user, system,
