@@ -21,7 +21,7 @@ def test_people_get_the_cap_a_table_and_the_certificate():
     said = done.stdout.splitlines()
     assert said[0] == "cap 500 ms: a run that reaches it is killed and scored as the cap"
     rows = [line.split("│")[1:-1] for line in said if line.startswith("│")]
-    rows = [[cell.strip() for cell in row] for row in rows]
+    rows = [[cell.strip() for cell in row] for row in rows if len(row) == 7]
     assert [row[0] for row in rows] == ["1", "2"]
     assert [row[1] for row in rows] == ["true", slow]
     assert rows[1][2] == "500 ms"

@@ -47,9 +47,27 @@ def race(
             show_default="none; of means see --by",
         ),
     ] = None,
-    prepare: Annotated[
-        str | None, typer.Option(metavar="COMMAND", help="Run it before every run, untimed.")
+    setup: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help="Run it for each command, before its first run."),
     ] = None,
+    prepare: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COMMAND", help="Run it before every run, untimed; once, or for each command."
+        ),
+    ] = None,
+    conclude: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COMMAND", help="Run it after every run, untimed; likewise."),
+    ] = None,
+    cleanup: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help="Run it for each command, after the race."),
+    ] = None,
+    ignore_failure: Annotated[
+        bool, typer.Option("--ignore-failure", help="Exit codes other than 0 are runs too.")
+    ] = False,
     epsilon: Annotated[
         float,
         typer.Option(metavar="SECONDS", help="Slack: commands this close may be answered."),
@@ -89,7 +107,8 @@ def race(
     with reading(storage or "the race"):
         found = Race(
             commands, k=k, delta=delta, epsilon=epsilon, by=by, quantile=quantile,
-            warmup=warmup, max_time=max_time, prepare=prepare, shell=shell,
+            warmup=warmup, max_time=max_time, shell=shell, setup=setup,
+            prepare=prepare, conclude=conclude, cleanup=cleanup, ignore_failure=ignore_failure,
             seed=seed, storage=storage,
         )  # fmt: skip
     with progress("warming up", warmup * len(commands)) as advance:
@@ -115,6 +134,7 @@ def race(
 def _finish(found: Race, budget: int | None, storage: Path | None, json: bool) -> int:
     """Run it, show what was found; the exit code."""
     from bestk.report.terminal import race as race_table
+    from bestk.report.terminal.timings import timings_table, warnings
 
     outcome = found.run(budget, _watch)
     for command in found.interrupted:
@@ -123,7 +143,9 @@ def _finish(found: Race, budget: int | None, storage: Path | None, json: bool) -
         show_json(outcome.to_dict())
     else:
         show(race_table.table(outcome.result, race_table.at_least(outcome), outcome.by))
-        for line in race_table.lines(outcome):
+        timings = found.timings()
+        show(timings_table(timings.values()))
+        for line in (*race_table.lines(outcome), *warnings(timings)):
             say(line)
     if outcome.result.stopped == "interrupted":
         kept = "run it again to resume" if storage else "this is the result so far"

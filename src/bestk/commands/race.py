@@ -22,6 +22,7 @@ from bestk.arguments import duration, integer
 from bestk.commands.entrants import Each, Settings, read_entrants
 from bestk.commands.process import Output, how_it_failed, kill_running
 from bestk.commands.runs import NEVER, Run, agreed_limit, interrupted, kept, read_runs
+from bestk.commands.timings import Timing, timings
 from bestk.compiled.live import alone
 from bestk.decisions import TopK
 from bestk.errors import ArmFailedError, InputError, UnknownName
@@ -294,6 +295,10 @@ class Race:
     def runs(self) -> Iterator[Run]:
         """Every counted run, from the log."""
         return read_runs(self._log.read(NAME), self.study.arms, self.cap)
+
+    def timings(self) -> dict[str, Timing]:
+        """What the times of every command look like."""
+        return timings(self.runs(), self.entrants)
 
 
 def _cap_of(rewards: Rewards) -> float | None:
