@@ -51,7 +51,7 @@ def test_the_cap_is_three_times_the_next_fastest_warm_up():
 def test_the_cap_comes_from_the_smallest_warm_up_and_stays(tmp_path):
     ran = tmp_path / "ran"
     slow_at_first = f"sh -c 'test -e {ran} || {{ touch {ran}; sleep 2; }}'"
-    race = raced(slow_at_first, SLOW, warmup=2)
+    race = raced(slow_at_first, SLOW, warmup=2, by="mean")
     cap = race.cap
     assert 3 * 0.1 <= cap < 3 * 2  # from SLOW, not from the first run of the other
     assert race.run(budget=3).cap == race.cap == cap
@@ -74,7 +74,7 @@ def test_a_cut_run_counts_as_the_cap():
 
 
 def test_every_counted_run_is_in_the_log_in_order():
-    race = raced(FAST, SLOW, SLEEPING, k=2, max_time=0.4)
+    race = raced(FAST, SLOW, SLEEPING, k=2, max_time=0.4, by="mean")
     outcome = race.run()
     assert set(outcome.result.top) == {FAST, SLOW}
     runs = list(race.runs())
@@ -177,11 +177,11 @@ def test_words_are_split_without_a_shell_unless_one_is_wanted(tmp_path):
         (["true", "echo 'x"], {}, "No closing quotation"),
         (["true"], {}, "at least 2"),
         (["true", "false"], {"k": 2}, "K=2 was refused"),
-        (["true", "false"], {"warmup": 0}, "at least 1"),
+        (["true", "false"], {"warmup": 0, "by": "mean"}, "at least 1"),
         (["true", "false"], {"warmup": -1, "max_time": 1.0}, "refused"),
         (["true", "false"], {"max_time": 0.0}, "positive"),
         (["true", "false"], {"max_time": float("nan")}, "positive"),
-        (["true", "false"], {"max_time": float("inf")}, "needs a cap"),
+        (["true", "false"], {"max_time": float("inf")}, "must be finite"),
         (["true", "false"], {"max_time": "1"}, "positive"),
         (["true", 5], {}, "must be a text"),
         (["true", "false"], {"k": 1.5}, "k=1.5"),
@@ -189,6 +189,9 @@ def test_words_are_split_without_a_shell_unless_one_is_wanted(tmp_path):
         (["true", "false"], {"delta": 1.5}, "delta"),
         (["true", "false"], {"epsilon": -1.0}, "epsilon"),
         (["true", "false"], {"prepare": " "}, "empty"),
+        (["true", "false"], {"by": "mode"}, "by.*mode"),
+        (["true", "false"], {"by": "mean", "quantile": 0.9}, "quantile 0.9 is what is compared"),
+        (["true", "false"], {"quantile": 1.0}, "q=1"),
     ],
 )
 def test_what_cannot_be_raced_is_refused_before_anything_runs(commands, settings, why):

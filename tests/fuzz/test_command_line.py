@@ -62,7 +62,7 @@ OPTIONS = {
         "-k": ["1", "2"], "--warmup": ["0", "1"], "--max-time": ["0.5", "1e10"],
         "--prepare": ["true", "false"], "--epsilon": NUMBERS, "--delta": NUMBERS, "--shell": None,
         "--budget": ["1", "2", "3"], "--seed": ["1"], "--storage": ["race.db", *FILES],
-        "--json": None, "--export": OUTPUTS,
+        "--json": None, "--export": OUTPUTS, "--by": ["median", "mean"], "--quantile": NUMBERS,
     },
     "simulate": {
         **SIMULATED, "--graph": FILES, "--generate": ["grid:2x2", "layered:2x2", "bipartite:2x2"],

@@ -24,6 +24,19 @@ def race(
         list[str], typer.Argument(metavar="COMMAND...", help="At least two, each quoted.")
     ],
     k: Annotated[int, typer.Option("-k", "--k", help="How many of the fastest to find.")] = 1,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="median|mean",
+            help="What is compared. Means need a cap on times: --max-time, or 3 times the (k+1)-th"
+            " fastest warm-up.",
+            show_default="median",
+        ),
+    ] = None,
+    quantile: Annotated[
+        float | None,
+        typer.Option(metavar="Q", help="Compare this quantile of times, such as 0.9 for tails."),
+    ] = None,
     warmup: Annotated[int, typer.Option(help="Runs of each command before the counted ones.")] = 1,
     max_time: Annotated[
         float | None,
@@ -31,12 +44,30 @@ def race(
             metavar="SECONDS",
             help="The limit (cap) of every run, warm-ups included: a run that reaches it is killed"
             " and scored as the limit.",
-            show_default="3 times the (k+1)-th fastest warm-up",
+            show_default="none; of means see --by",
         ),
     ] = None,
-    prepare: Annotated[
-        str | None, typer.Option(metavar="COMMAND", help="Run it before every run, untimed.")
+    setup: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help="Run it for each command, before its first run."),
     ] = None,
+    prepare: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COMMAND", help="Run it before every run, untimed; once, or for each command."
+        ),
+    ] = None,
+    conclude: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COMMAND", help="Run it after every run, untimed; likewise."),
+    ] = None,
+    cleanup: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help="Run it for each command, after the race."),
+    ] = None,
+    ignore_failure: Annotated[
+        bool, typer.Option("--ignore-failure", help="Exit codes other than 0 are runs too.")
+    ] = False,
     epsilon: Annotated[
         float,
         typer.Option(metavar="SECONDS", help="Slack: commands this close may be answered."),
@@ -81,14 +112,16 @@ def race(
     heed_signals()
     with reading(storage or "the race"):
         found = Race(
-            commands, k=k, delta=delta, epsilon=epsilon, warmup=warmup, max_time=max_time,
-            prepare=prepare, shell=shell, seed=seed, storage=storage,
+            commands, k=k, delta=delta, epsilon=epsilon, by=by, quantile=quantile,
+            warmup=warmup, max_time=max_time, shell=shell, setup=setup,
+            prepare=prepare, conclude=conclude, cleanup=cleanup, ignore_failure=ignore_failure,
+            seed=seed, storage=storage,
         )  # fmt: skip
     with progress("warming up", warmup * len(commands)) as advance:
         found.warm_up(lambda: advance(1, "warming up"))
     for command, reason in found.failed.items():
         note(f"{command!r} failed in warm-up and leaves the race: {reason}")
-    if not json:
+    if not json and found.cap is not None:
         cap = f"cap {race_table.duration(found.cap)}"
         print(f"{cap}: a run that reaches it is killed and scored as the cap", flush=True)
     try:
@@ -107,6 +140,7 @@ def race(
 def _finish(found: Race, budget: int | None, storage: str | None, json: bool) -> int:
     """Run it, show what was found; the exit code."""
     from bestk.report.terminal import race as race_table
+    from bestk.report.terminal.timings import timings_table, warnings
 
     outcome = found.run(budget, _watch)
     for command in found.interrupted:
@@ -114,8 +148,10 @@ def _finish(found: Race, budget: int | None, storage: str | None, json: bool) ->
     if json:
         show_json(outcome.to_dict())
     else:
-        show(race_table.table(outcome.result, outcome.cut))
-        for line in race_table.lines(outcome):
+        show(race_table.table(outcome.result, race_table.at_least(outcome), outcome.by))
+        timings = found.timings()
+        show(timings_table(timings.values()))
+        for line in (*race_table.lines(outcome), *warnings(timings)):
             say(line)
     if outcome.result.stopped == "interrupted":
         kept = "run it again to resume" if storage else "this is the result so far"

@@ -1,8 +1,10 @@
 """Racing commands: which of them are fastest, run one at a time until it is certain.
 
-A run's reward is its time, cut off at a cap that is fixed before the first counted run: times are
-bounded then, and e-lucb's guarantee holds for the means of min(time, cap). A run that fails is
-never a time: in warm-up its command leaves the race, later the race ends with an error.
+A run's reward is its time. Commands are compared by their medians, or another quantile, which needs
+no bound on times (docs/race.md); by means only with a cap that is fixed before the first counted
+run: times are bounded then, and e-lucb's guarantee holds for the means of min(time, cap). A run
+that fails is never a time: in warm-up its command leaves the race, later the race ends with an
+error.
 """
 
 from __future__ import annotations
@@ -10,18 +12,22 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from bestk.arguments import duration, flag, integer, shown
-from bestk.commands.process import Finished, how_it_failed, kill_running, run_command, split
+from bestk.arguments import duration, integer
+from bestk.commands.entrants import Each, Settings, read_entrants
+from bestk.commands.process import Output, how_it_failed, kill_running
+from bestk.commands.runs import NEVER, Run, agreed_limit, interrupted, kept, read_runs
+from bestk.commands.timings import Timing, timings
 from bestk.compiled.live import alone
 from bestk.decisions import TopK
-from bestk.errors import ArmFailedError, InputError
+from bestk.errors import ArmFailedError, InputError, UnknownName
 from bestk.problem import Problem
-from bestk.rewards import Bounded
+from bestk.rewards import Bounded, Quantile, Rewards
 from bestk.storage import MemoryStorage, Storage
 from bestk.storage import events as ev
 from bestk.storage.addresses import open_storage
@@ -31,18 +37,9 @@ from bestk.study.study import Study
 
 NAME = "race"  # of the study
 FACTOR = 3.0  # the cap, in warm-up times of the (k+1)-th fastest command
+MEDIAN, MEAN = "median", "mean"
 
 Watch = Callable[[Runner], AbstractContextManager[object]]  # shows a run while it lasts
-
-
-@dataclass(frozen=True)
-class Run:
-    """A counted run; if it was cut, its seconds are the cap."""
-
-    command: str
-    seq: int  # in the order of the race, from 1
-    seconds: float
-    cut: bool
 
 
 @dataclass(frozen=True)
@@ -50,13 +47,15 @@ class RaceResult:
     """What a race found: the result of its study, and what its times are."""
 
     result: Result
-    cap: float
+    cap: float | None  # None: runs were not cut
     cut: dict[str, int]  # how many runs were cut, of the commands that had such runs
     failed: dict[str, str]  # the commands that left the race in warm-up, and why
+    by: str = MEAN  # what was compared: mean, median, or which quantile
 
     def to_dict(self) -> dict[str, Any]:
-        """The result of the study, with three keys more."""
-        return self.result.to_dict() | {"cap": self.cap, "cut": self.cut, "failed": self.failed}
+        """The result of the study, with a few keys more."""
+        more = {"cap": self.cap, "cut": self.cut, "failed": self.failed, "by": self.by}
+        return self.result.to_dict() | more
 
 
 def default_cap(warm_ups: Sequence[float], k: int) -> float:
@@ -68,11 +67,29 @@ def default_cap(warm_ups: Sequence[float], k: int) -> float:
     return FACTOR * sorted(warm_ups)[k]
 
 
+def compared(by: str | None, quantile: float | None) -> Quantile | None:
+    """What `by` and `quantile` ask for; None for means."""
+    if by not in (None, MEDIAN, MEAN):
+        raise UnknownName("by", by, (MEDIAN, MEAN))
+    if quantile is None:
+        return None if by == MEAN else Quantile()
+    if by is not None:
+        raise InputError(f"by={by!r} was refused: the quantile {quantile} is what is compared")
+    return Quantile(quantile)
+
+
 class Race:
     """A race of commands: first `warm_up`, then `run`.
 
-    Commands are split into words as a shell does and run without one, unless `shell`. A race that
-    is kept in a file (`storage`) goes on from there, with the cap that it had.
+    Commands are split into words as a shell does and run without one, unless `shell`. They are
+    compared `by` "median" (the default) or "mean", or by a `quantile`. `max_time` is a limit for
+    every run. A race that is kept in a file (`storage`) goes on from there, compared as it was,
+    with the limit that it had.
+
+    `setup` runs once for every command before its first run, `cleanup` after the race, `prepare`
+    before every run and `conclude` after it: one command for all, or, of the last two, one for
+    each. `parameters` are the values of `{VAR}` in any of them, `given` is a file to be read as
+    standard input. With `ignore_failure` a run counts whatever its exit code.
     """
 
     def __init__(
@@ -82,35 +99,36 @@ class Race:
         k: int = 1,
         delta: float = 0.05,
         epsilon: float = 0.0,
+        by: str | None = None,
+        quantile: float | None = None,
         warmup: int = 1,
         max_time: float | None = None,
-        prepare: str | None = None,
+        parameters: Mapping[str, Sequence[str]] | None = None,
+        setup: str | None = None,
+        prepare: Each = None,
+        conclude: Each = None,
+        cleanup: str | None = None,
+        given: Path | None = None,
+        output: Output = "keep",
+        ignore_failure: bool = False,
         shell: bool = False,
         seed: int | None = None,
         storage: str | os.PathLike[str] | None = None,
     ) -> None:
         k, warmup = integer(k, "k"), integer(warmup, "warmup")
-        if warmup < 0 or (warmup == 0 and max_time is None):
-            raise InputError(
-                f"{warmup} warm-ups were refused: the cap comes from the warm-up times, so there"
-                " must be at least 1, unless the cap is given"
-            )
+        wanted = compared(by, quantile)
+        if warmup < 0:
+            raise InputError(f"{warmup} warm-ups were refused: there must be at least 0")
         if max_time is not None and math.isinf(max_time := duration(max_time, "max_time")):
-            raise InputError("max_time=inf was refused: the guarantee needs a cap on all times")
+            raise InputError("max_time=inf was refused: a limit must be finite, or left out")
         self.k, self.warmup, self.max_time = k, warmup, max_time
-        self.shell = flag(shell, "shell")
-        self.commands: dict[str, str | tuple[str, ...]] = {}
-        for text in commands:
-            words = self._words(text)
-            if words in self.commands.values():  # however it is written
-                raise InputError(
-                    f"command {text!r} was refused: it is listed twice, and nothing is faster than"
-                    " itself"
-                )
-            self.commands[text] = words
-        self.prepare = None if prepare is None else self._words(prepare)
+        around = Settings(
+            shell, parameters or {}, setup, prepare, conclude, cleanup, given, output,
+            ignore_failure,
+        )  # fmt: skip
+        self.entrants = read_entrants(commands, around)
         # what can be wrong with these is said before anything runs
-        Problem(TopK(len(self.commands), k), Bounded(), delta, epsilon)
+        Problem(TopK(len(self.entrants), k), wanted or Bounded(), delta, epsilon)
         self.failed: dict[str, str] = {}
         self._settings: dict[str, Any] = {
             "k": k, "delta": delta, "epsilon": epsilon, "seed": seed,
@@ -118,56 +136,92 @@ class Race:
         }  # fmt: skip
         self._log: Storage = MemoryStorage() if storage is None else open_storage(storage)
         self._study: Study | None = None
+        self._limit = max_time  # of runs that are compared by a quantile
+        self._compared = wanted
         if next(iter(self._log.read(NAME)), None) is not None:
-            self._study = self._open(None, max_time)  # refuses what does not agree with it
+            self._resume(is_free=by is None and quantile is None)
+        if self._compared is None and self._study is None and warmup == 0 and max_time is None:
+            raise InputError(
+                "0 warm-ups were refused: the cap of means comes from the warm-up times, so there"
+                " must be at least 1, unless the cap is given"
+            )
         self._trouble: ArmFailedError | None = None
+        self._set_up: list[str] = []  # commands whose setup has run
         self.interrupted: list[str] = []  # commands of runs that count as cut for it
 
-    def _words(self, text: str) -> str | tuple[str, ...]:
-        """A command as it is run."""
-        if not isinstance(text, str):
-            raise InputError(f"command {shown(text)} was refused: it must be a text")
-        words = [text.strip()] if self.shell else split(text)
-        if not any(words):
-            raise InputError(f"command {text!r} was refused: it is empty")
-        return text if self.shell else tuple(words)
+    def _resume(self, *, is_free: bool) -> None:
+        """Go on with what is in the log, refusing what does not agree with it."""
+        begun = self._open(None, None)
+        rewards = begun.problem.rewards
+        if not isinstance(rewards, Quantile) and _cap_of(rewards) is None:
+            raise InputError(f"the study {NAME!r} was refused: it is no race, its rewards no times")
+        if is_free:
+            self._compared = rewards if isinstance(rewards, Quantile) else None
+        if self._compared is not None:
+            self._study = self._open(None, self._compared)
+            self._limit = agreed_limit(self._log.read(NAME), self.max_time)
+        elif isinstance(rewards, Quantile):
+            raise InputError(
+                f"by='mean' was refused: the race was begun by the {rewards.title}, and the"
+                " guarantee holds for what was fixed before the data"
+            )
+        else:
+            given = None if self.max_time is None else Bounded(0.0, self.max_time)
+            self._study = self._open(None, given)
 
-    def _open(self, commands: Sequence[str] | None, cap: float | None) -> Study:
+    def _open(self, commands: Sequence[str] | None, rewards: Rewards | None) -> Study:
         """Make the study; one that is in the log already must agree with what is given."""
-        rewards = None if cap is None else Bounded(0.0, cap)
         return Study(NAME, commands, rewards=rewards, storage=self._log, **self._settings)
 
     @property
     def study(self) -> Study:
-        """The study of the counted runs; there is one once the cap is fixed."""
+        """The study of the counted runs; there is one once it is known who takes part."""
         if self._study is None:
             raise InputError("the race was refused: warm up first, the cap comes from it")
         return self._study
 
     @property
-    def cap(self) -> float:
-        """Seconds at which a counted run is cut."""
-        rewards = self.study.problem.rewards
-        if not isinstance(rewards, Bounded) or rewards.low != 0.0:
-            raise InputError(f"the study {NAME!r} was refused: it is no race, its rewards no times")
-        return rewards.high
+    def cap(self) -> float | None:
+        """Seconds at which a counted run is cut; None if it is not."""
+        return self._limit if self._compared is not None else _cap_of(self.study.problem.rewards)
+
+    @property
+    def by(self) -> str:
+        """What is compared, in words."""
+        return MEAN if self._compared is None else self._compared.title
 
     # --- running ----------------------------------------------------------------------------------
 
     def warm_up(self, tick: Callable[[], None] | None = None) -> None:
-        """Run every command `warmup` times in turn, drop those that fail, and fix the cap.
+        """Run every command `warmup` times in turn, drop those that fail, and fix the cap of means.
 
-        A command's warm-up time is the smallest of its warm-ups. They are cut only if the cap was
+        A command's warm-up time is the smallest of its warm-ups. They are cut only if a limit was
         given: a first run may be slow because nothing is in any cache yet. `tick` is called after
         every run.
         """
-        fastest = dict.fromkeys(self.commands, math.inf)
+        try:
+            fastest = self._warm_up(tick or (lambda: None))
+        except BaseException:
+            self.clean_up()
+            raise
+        rewards: Rewards | None = self._compared
+        if rewards is None:
+            cap = self.max_time
+            if self._study is not None:
+                cap = self.cap  # it was fixed before the first counted run, and stays
+            rewards = Bounded(0.0, cap or default_cap(list(fastest.values()), self.k))
+        self._study = self._open(list(fastest), rewards)
+
+    def _warm_up(self, tick: Callable[[], None]) -> dict[str, float]:
+        """The fastest warm-up of every command that stays."""
+        self._setup()
+        fastest = dict.fromkeys(self.entrants, math.inf)
         for _ in range(self.warmup):
             for command in list(fastest):
-                done = self._run(command, self.max_time)
-                if tick is not None:
-                    tick()
-                if done.timed_out or done.code == 0:
+                entrant = self.entrants[command]
+                done = entrant.run(self.max_time)
+                tick()
+                if entrant.is_good(done):
                     fastest[command] = min(fastest[command], done.seconds)
                 else:
                     self.failed[command] = how_it_failed(done)
@@ -178,10 +232,7 @@ class Race:
                 f"the race was refused: to find the {self.k} fastest it takes {self.k + 1} commands"
                 f" that run, and there are {len(fastest)}. Failed in warm-up: {reasons}"
             )
-        cap = self.max_time or default_cap(list(fastest.values()), self.k)
-        if self._study is not None:
-            cap = self.cap  # it was fixed before the first counted run, and stays
-        self._study = self._open(list(fastest), cap)
+        return fastest
 
     def run(self, budget: int | None = None, watch: Watch = nullcontext) -> RaceResult:
         """Counted runs until the rule stops, the budget is spent, or an interrupt."""
@@ -189,14 +240,27 @@ class Race:
         runner = Runner(self.study, self._measure, budget=budget, retries=0)
         runner.say = None  # the table says at the end which epsilon would do
         try:
+            self._setup()
             with watch(runner), alone():
                 result = runner.run()
         except ArmFailedError as error:
             raise self._trouble or error from None
         finally:
             kill_running()
+            self.clean_up()
         cut = Counter(run.command for run in self.runs() if run.cut)
-        return RaceResult(result, self.cap, dict(cut), self.failed)
+        return RaceResult(result, self.cap, dict(cut), self.failed, self.by)
+
+    def _setup(self) -> None:
+        for command, entrant in self.entrants.items():
+            if command not in self._set_up:
+                entrant.stage("setup")
+                self._set_up.append(command)
+
+    def clean_up(self) -> None:
+        """Clean up after every command that was set up; `run` does it, once."""
+        while self._set_up:
+            self.entrants[self._set_up.pop(0)].stage("cleanup")
 
     def _cut_interrupted(self) -> None:
         """Let runs that were interrupted count as cut: what is known is that they were not over.
@@ -207,14 +271,16 @@ class Race:
         failed = {event.key for event in self._log.read(NAME) if event.kind == ev.FAILED}
         for pull in self.study.open:
             if pull.id not in failed and not self.study.is_held_elsewhere(pull):
-                self.study.tell(pull, self.cap)
+                cap = self.cap
+                self.study.tell(pull, NEVER if cap is None else cap, interrupted(cap))
                 self.interrupted.append(str(pull.arm))
 
-    def _measure(self, command: str) -> float:
-        """The time of one counted run, or the cap."""
+    def _measure(self, command: str) -> tuple[float, dict[str, Any]]:
+        """The time of one counted run, or the cap, and what else is known of the run."""
+        entrant, cap = self.entrants[command], self.cap
         try:
-            done = self._run(command, self.cap)
-            if done.code != 0 and not done.timed_out:
+            done = entrant.run(cap)
+            if not entrant.is_good(done):
                 raise ArmFailedError(
                     f"{command!r} failed in a counted run, after {self.study.samples} that went"
                     f" well: {how_it_failed(done)}; the race has ended, a failed run is not a time"
@@ -222,28 +288,20 @@ class Race:
         except ArmFailedError as error:
             self._trouble = error
             raise
-        return self.cap if done.timed_out else min(done.seconds, self.cap)
-
-    def _run(self, command: str, limit: float | None) -> Finished:
-        """Prepare, untimed, then one run."""
-        if self.prepare is not None:
-            ready = run_command(self.prepare, shell=self.shell)
-            if ready.code != 0:
-                raise ArmFailedError(
-                    f"what prepares the run of {command!r} failed: {how_it_failed(ready)}"
-                )
-        return run_command(self.commands[command], shell=self.shell, timeout=limit)
+        seconds = done.seconds if cap is None else min(done.seconds, cap)
+        return cap if done.timed_out and cap is not None else seconds, kept(done, cap)
 
     # --- reading ----------------------------------------------------------------------------------
 
     def runs(self) -> Iterator[Run]:
         """Every counted run, from the log."""
-        labels, cap, seq = self.study.arms, self.cap, 0
-        running: dict[str, int] = {}
-        for event in self._log.read(NAME):
-            if event.kind == ev.ASKED:
-                running[event.key] = event.arm
-            elif event.kind == ev.TOLD and event.key in running:
-                seq += 1
-                command = str(labels[running.pop(event.key)])
-                yield Run(command, seq, event.reward, event.reward >= cap)
+        return read_runs(self._log.read(NAME), self.study.arms, self.cap)
+
+    def timings(self) -> dict[str, Timing]:
+        """What the times of every command look like."""
+        return timings(self.runs(), self.entrants)
+
+
+def _cap_of(rewards: Rewards) -> float | None:
+    """The cap of a race by means; None if these are no times."""
+    return rewards.high if isinstance(rewards, Bounded) and rewards.low == 0.0 else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Container
 
@@ -9,7 +10,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from bestk.commands.race import RaceResult
+from bestk.commands.race import MEAN, RaceResult
+from bestk.commands.runs import NEVER
 from bestk.report.terminal.live import View
 from bestk.report.terminal.standings import COLOURS
 from bestk.report.terminal.tables import columns
@@ -22,30 +24,49 @@ QUIET = 2.0  # seconds before a live display: most races are over by then
 
 def duration(*times: float) -> str:
     """Three digits and a unit, that of the largest."""
+    if max(times) >= NEVER:  # of a run that was interrupted
+        return "-"
     size, unit = next((u for u in UNITS if max(times) >= u[0]), UNITS[-1])
     return " to ".join(f"{time / size:#.3g}".rstrip(".") for time in times) + f" {unit}"
 
 
-def table(result: Result, cut: Container[str]) -> Table:
-    """Rank, command, mean with its interval, runs, slowness, and what is known of it.
+def at_least(race: RaceResult) -> set[str]:
+    """Commands of whose mean or quantile only a least value is known, for what was cut."""
+    if race.by == MEAN:
+        return set(race.cut)
+    least = NEVER if race.cap is None else race.cap
+    return {str(arm.label) for arm in race.result.arms if (arm.mean or 0.0) >= least}
 
-    Of a command with `cut` runs only the least that it can be slower is known.
+
+def table(result: Result, cut: Container[str], by: str = MEAN) -> Table:
+    """Rank, command, mean or quantile with its interval, runs, slowness, what is known of it.
+
+    Of a command that is `cut` only the least that it can be slower is known.
     """
-    numbers = ("mean time", "interval", "runs", "relative")
+    numbers = (f"{by} time", "interval", "runs", "relative")
     names, right = ("rank", "command", *numbers, "status"), ("rank", *numbers)
     found = columns(*names, title="Fastest first", right=right, fold=("command",))
     arms = result.ranked
     for rank, arm in enumerate(arms, 1):
         mean, relative = "-", "-"
         if arm.mean is not None and arms[0].mean is not None:
-            at_least = ">= " if str(arm.label) in cut else ""
-            mean, relative = duration(arm.mean), f"{at_least}{arm.mean / arms[0].mean:.2f}"
-        interval = "-"
-        if arm.low is not None and arm.high is not None:
-            interval = duration(arm.low, arm.high)
+            prefix = ">= " if str(arm.label) in cut else ""
+            mean, relative = duration(arm.mean), f"{prefix}{arm.mean / arms[0].mean:.2f}"
+        interval = _interval(arm.low, arm.high)
         label, status = Text(printable(arm.label)), Text(arm.status, COLOURS[arm.status])
         found.add_row(str(rank), label, mean, interval, f"{arm.pulls:,}", relative, status)
     return found
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    """Between both ends, or from the one that there is."""
+    if high is not None and (math.isinf(high) or high >= NEVER):
+        high = None
+    if low is None or not 0.0 < low < NEVER:
+        low = None if high is None else 0.0
+    if high is None:
+        return "-" if low is None else f">= {duration(low)}"
+    return f"<= {duration(high)}" if not low else duration(low, high)
 
 
 def lines(race: RaceResult) -> list[str]:
@@ -53,8 +74,9 @@ def lines(race: RaceResult) -> list[str]:
     result = race.result
     said = [f"{result.samples:,} counted runs in {result.seconds:.1f} s; {_proof(race)}"]
     cut = ", ".join(f"{count:,} of {printable(command)}" for command, count in race.cut.items())
-    said.append(f"cap {duration(race.cap)}; runs cut there: {cut or 'none'}")
-    if cut:
+    if race.cap is not None:
+        said.append(f"cap {duration(race.cap)}; runs cut there: {cut or 'none'}")
+    if cut and race.by == MEAN:
         said.append("means of the commands with cut runs are means of min(time, cap)")
     return said
 

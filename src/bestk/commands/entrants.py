@@ -1,0 +1,121 @@
+"""The commands of a race: how each is run, and what is run around it, untimed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bestk.arguments import flag, shown
+from bestk.commands.parameters import expand, fill
+from bestk.commands.process import Finished, Output, how_it_failed, run_command, split
+from bestk.errors import ArmFailedError, InputError
+
+Words = str | tuple[str, ...]  # a text for the shell, or arguments
+Each = str | Sequence[str] | None  # one command for all entrants, or one for each
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What goes for every run of a race.
+
+    `setup` runs once for every command before its first run and `cleanup` after its last, `prepare`
+    before and `conclude` after each run; none of them is timed. `parameters` are the values of
+    every `{VAR}` in commands and in these four.
+    """
+
+    shell: bool = False
+    parameters: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    setup: str | None = None
+    prepare: Each = None
+    conclude: Each = None
+    cleanup: str | None = None
+    given: Path | None = None  # standard input
+    output: Output = "keep"
+    ignore_failure: bool = False
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """One command of a race."""
+
+    text: str
+    words: Words
+    parameters: Mapping[str, str]
+    settings: Settings
+    around: Mapping[str, Words]  # by stage
+
+    def run(self, limit: float | None) -> Finished:
+        """Prepare, run, conclude; the run alone is timed, and cut at the limit."""
+        settings = self.settings
+        self.stage("prepare")
+        done = run_command(
+            self.words, shell=settings.shell, timeout=limit, output=settings.output,
+            given=settings.given,
+        )  # fmt: skip
+        self.stage("conclude")
+        return done
+
+    def is_good(self, done: Finished) -> bool:
+        """Whether a run counts as one: it ended well, or as it ended does not matter."""
+        could_start = done.usage is not None
+        return done.timed_out or done.code == 0 or (self.settings.ignore_failure and could_start)
+
+    def stage(self, name: str) -> None:
+        """Run what belongs around runs at that point, if there is anything."""
+        if (words := self.around.get(name)) is None:
+            return
+        done = run_command(words, shell=self.settings.shell)
+        if done.code != 0:
+            what = {"prepare": "prepares the run", "conclude": "concludes the run"}
+            what |= {"setup": "sets up the runs", "cleanup": "cleans up after the runs"}
+            raise ArmFailedError(
+                f"what {what[name]} of {self.text!r} failed: {how_it_failed(done)}"
+            )
+
+
+def read_entrants(commands: Sequence[str], settings: Settings) -> dict[str, Entrant]:
+    """The commands, parameters filled in, by their texts; refuses what cannot be run."""
+    shell = flag(settings.shell, "shell")
+    for text in commands:
+        if not isinstance(text, str):
+            raise InputError(f"command {shown(text)} was refused: it must be a text")
+    stages = {"setup": settings.setup, "prepare": settings.prepare}
+    stages |= {"conclude": settings.conclude, "cleanup": settings.cleanup}
+    around = {name: _for_each(name, given, len(commands)) for name, given in stages.items()}
+    found: dict[str, Entrant] = {}
+    for text, number, values in expand(commands, settings.parameters):
+        words = _words(text, shell)
+        if any(words == other.words for other in found.values()):  # however it is written
+            raise InputError(
+                f"command {text!r} was refused: it is listed twice, and nothing is faster than"
+                " itself"
+            )
+        own = {
+            name: _words(fill(given[number], values), shell)
+            for name, given in around.items()
+            if given
+        }
+        found[text] = Entrant(text, words, values, settings, own)
+    return found
+
+
+def _for_each(name: str, given: Each, many: int) -> list[str]:
+    """What is run at a stage, for each command as it was given; empty if nothing is."""
+    if given is None:
+        return []
+    each = [given] if isinstance(given, str) else list(given)
+    if len(each) not in (0, 1, many):
+        raise InputError(
+            f"{len(each)} commands to {name} were refused: give one for all of the {many} commands,"
+            " or one for each"
+        )
+    return each * many if len(each) == 1 else each
+
+
+def _words(text: str, shell: bool) -> Words:
+    """A command as it is run."""
+    words = [text.strip()] if shell else split(text)
+    if not any(words):
+        raise InputError(f"command {text!r} was refused: it is empty")
+    return text if shell else tuple(words)

@@ -1,0 +1,80 @@
+"""Parameters of commands: `{VAR}` in a command stands for one value after the other.
+
+What hyperfine calls a scan and a list; several of them make every combination.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from itertools import product
+from typing import NamedTuple
+
+from bestk.errors import InputError
+
+MOST = 10_000  # values of a scan; arbitrary, far more commands than anybody races
+
+
+class Variant(NamedTuple):
+    """A command with its values filled in; `number` is that of the command as it was given."""
+
+    text: str
+    number: int
+    parameters: dict[str, str]
+
+
+def scan(low: str, high: str, step: str | None = None) -> list[str]:
+    """From low to high in steps (by default 1), with as many digits as any of them has."""
+    try:
+        start, end, width = (Decimal(text) for text in (low, high, step or "1"))
+    except InvalidOperation:
+        given = f"{low} {high}" + (f" in steps of {step}" if step else "")
+        raise InputError(f"the scan {given} was refused: its ends must be numbers") from None
+    if not (start.is_finite() and end.is_finite() and width.is_finite() and width > 0):
+        raise InputError(f"the scan from {low} to {high} was refused: steps must be above 0")
+    if end < start:
+        raise InputError(f"the scan from {low} to {high} was refused: it ends before it begins")
+    many = int((end - start) / width) + 1
+    if many > MOST:
+        raise InputError(f"the scan from {low} to {high} was refused: it has {many:,} values")
+    return [f"{start + place * width:f}" for place in range(many)]
+
+
+def values(text: str) -> list[str]:
+    r"""The values of a list, between commas; `\,` is a comma."""
+    found, escaped = [""], False
+    for letter in text:
+        if escaped:
+            found[-1] += letter if letter in ",\\" else f"\\{letter}"
+            escaped = False
+        elif letter == "\\":
+            escaped = True
+        elif letter == ",":
+            found.append("")
+        else:
+            found[-1] += letter
+    if escaped:
+        found[-1] += "\\"
+    return found
+
+
+def fill(text: str, parameters: Mapping[str, str]) -> str:
+    """A command with the values in place of `{VAR}`; other braces stay."""
+    for name, value in parameters.items():
+        text = text.replace(f"{{{name}}}", value)
+    return text
+
+
+def expand(commands: Sequence[str], parameters: Mapping[str, Sequence[str]]) -> list[Variant]:
+    """Every command with every combination of values; one that has no `{VAR}` once."""
+    for name in parameters:
+        if not any(f"{{{name}}}" in str(command) for command in commands):
+            raise InputError(f"the parameter {name} was refused: no command has {{{name}}}")
+    found = []
+    for number, command in enumerate(commands):
+        own = [name for name in parameters if f"{{{name}}}" in str(command)]
+        for chosen in product(*(parameters[name] for name in own)):
+            given = dict(zip(own, chosen, strict=True))
+            text = fill(command, given) if given else command
+            found.append(Variant(text, number, given))
+    return found

@@ -1,0 +1,105 @@
+"""Counted runs of a race, and what the log keeps of them beside their times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bestk.commands.process import Finished
+from bestk.errors import InputError
+from bestk.storage import events as ev
+from bestk.storage.events import Event
+from bestk.study import extras
+from bestk.study.extras import is_number
+
+NEVER = 1e9  # seconds: stands for a run of which only a quantile needs to know that it was long
+PROCESS = "process"  # of an extra: what is not to be summed up
+
+
+@dataclass(frozen=True)
+class Run:
+    """A counted run; if it was cut, it took at least its seconds."""
+
+    command: str
+    seq: int  # in the order of the race, from 1
+    seconds: float
+    cut: bool
+    user: float | None = None  # processor time; None where nobody knows
+    system: float | None = None
+    memory: int | None = None  # the most it held, bytes
+    code: int | None = None
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether its seconds are a time, of the run or of the cap."""
+        return self.seconds < NEVER
+
+
+def kept(done: Finished, limit: float | None) -> dict[str, Any]:
+    """What goes into the log beside the time of a run; user and system time are summed up there."""
+    process: dict[str, Any] = {"code": done.code, "limit": limit}
+    if done.usage is None:
+        return {PROCESS: process}
+    process["memory"] = done.usage.memory
+    return {"user": done.usage.user, "system": done.usage.system, PROCESS: process}
+
+
+def interrupted(limit: float | None) -> dict[str, Any]:
+    """What goes there for a run that was interrupted."""
+    return {PROCESS: {"interrupted": True, "limit": limit}}
+
+
+def read_runs(
+    events: Iterable[Event], labels: Sequence[object], cap: float | None
+) -> Iterator[Run]:
+    """Every counted run of a log, in the order in which they ended; at the cap they were cut."""
+    running: dict[str, int] = {}
+    seq = 0
+    for event in events:
+        if event.kind == ev.ASKED:
+            running[event.key] = event.arm
+        elif event.kind == ev.TOLD and event.key in running:
+            seq += 1
+            yield _read(str(labels[running.pop(event.key)]), seq, event, cap)
+
+
+def agreed_limit(events: Iterable[Event], wanted: float | None) -> float | None:
+    """The limit of all runs: the one that they had so far, or the one that is wanted.
+
+    min(time, limit) has the quantile min(quantile, limit) only if there is one limit.
+    """
+    first = next((event for event in events if event.kind == ev.TOLD), None)
+    if first is None:
+        return wanted
+    limit = _number(_process(first).get("limit"))
+    if wanted is not None and wanted != limit:
+        was = "without one" if limit is None else f"with {limit:g}"
+        raise InputError(
+            f"max_time={wanted:g} was refused: the race was begun {was}, and one limit goes for"
+            " all of its runs"
+        )
+    return limit
+
+
+def _process(event: Event) -> dict[str, Any]:
+    extra = extras.read(event.data)
+    process = extra.get(PROCESS) if isinstance(extra, dict) else None
+    return process if isinstance(process, dict) else {}
+
+
+def _read(command: str, seq: int, event: Event, cap: float | None) -> Run:
+    extra, process = extras.read(event.data), _process(event)
+    user, system = None, None
+    if isinstance(extra, dict):
+        user, system = _number(extra.get("user")), _number(extra.get("system"))
+    is_cut = event.reward >= (NEVER if cap is None else cap)
+    memory, code = process.get("memory"), process.get("code")
+    return Run(
+        command, seq, event.reward, is_cut, user, system,
+        memory if isinstance(memory, int) else None, code if isinstance(code, int) else None,
+    )  # fmt: skip
+
+
+def _number(value: object) -> float | None:
+    return float(value) if is_number(value) else None  # type: ignore[arg-type]

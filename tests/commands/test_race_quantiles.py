@@ -1,0 +1,103 @@
+"""Races by medians and other quantiles: no cap, and a limit that changes nothing below it."""
+
+import statistics
+
+import pytest
+
+from bestk.commands.race import Race
+from bestk.commands.runs import NEVER
+from bestk.errors import InputError
+from bestk.rewards import Bounded, Quantile
+
+FAST, SLOW, SLEEPING = "true", "sleep 0.1", "sleep 60"
+
+
+def raced(*commands, **settings):
+    race = Race(commands, seed=1, **settings)
+    race.warm_up()
+    return race
+
+
+def test_medians_are_compared_without_a_cap():
+    race = raced(FAST, SLOW, warmup=0)
+    outcome = race.run()
+    assert race.study.problem.rewards == Quantile(0.5)
+    assert (outcome.cap, outcome.cut, outcome.by) == (None, {}, "median")
+    assert outcome.result.certified
+    assert outcome.result.top == (FAST,)
+    for arm in outcome.result.arms:  # a factor of 100: nine runs of each
+        times = sorted(run.seconds for run in race.runs() if run.command == arm.label)
+        assert len(times) == arm.pulls <= 10
+        assert times[0] <= arm.mean <= times[-1]
+        assert arm.mean in times
+        assert statistics.median_low(times) <= arm.mean <= statistics.median_high(times)
+    data = outcome.to_dict()
+    assert (data["cap"], data["cut"], data["failed"], data["by"]) == (None, {}, {}, "median")
+
+
+def test_another_quantile_is_compared_if_wanted():
+    outcome = raced(FAST, SLOW, quantile=0.75, warmup=0).run()
+    assert outcome.by == "0.75-quantile"
+    assert outcome.result.certified
+
+
+def test_a_limit_is_a_time_that_is_at_least_so_long():
+    race = raced(SLEEPING, FAST, warmup=0, max_time=0.3)
+    outcome = race.run()
+    slow, fast = outcome.result.arms
+    assert outcome.result.certified
+    assert outcome.cut == {SLEEPING: slow.pulls}
+    assert slow.mean == 0.3 > fast.mean
+
+
+def test_what_a_run_used_is_in_the_log():
+    race = raced(FAST, SLOW, warmup=0)
+    race.run(budget=4)
+    for run in race.runs():
+        assert run.code == 0
+        assert 0.0 <= run.user < 10.0
+        assert 0.0 <= run.system < 10.0
+        assert run.memory > 0
+
+
+def test_a_race_goes_on_with_what_it_compares(tmp_path):
+    means, tails = tmp_path / "means.db", tmp_path / "tails.db"
+    raced(FAST, SLOW, by="mean", storage=means).run(budget=2)
+    resumed = raced(FAST, SLOW, storage=means)
+    assert isinstance(resumed.study.problem.rewards, Bounded)
+    assert resumed.run(budget=3).by == "mean"
+    with pytest.raises(InputError, match="begun with"):
+        Race([FAST, SLOW], by="median", storage=means)
+
+    raced(FAST, SLOW, quantile=0.9, storage=tails).run(budget=2)
+    resumed = raced(FAST, SLOW, storage=tails)
+    assert resumed.study.problem.rewards == Quantile(0.9)
+    with pytest.raises(InputError, match=r"begun by the 0\.9-quantile"):
+        Race([FAST, SLOW], by="mean", storage=tails)
+    with pytest.raises(InputError, match="begun with"):
+        Race([FAST, SLOW], by="median", storage=tails)
+
+
+def test_one_limit_goes_for_all_runs(tmp_path):
+    limited, free = tmp_path / "limited.db", tmp_path / "free.db"
+    raced(FAST, SLOW, max_time=5.0, storage=limited).run(budget=2)
+    assert raced(FAST, SLOW, storage=limited).cap == 5.0
+    with pytest.raises(InputError, match="begun with 5"):
+        Race([FAST, SLOW], max_time=6.0, storage=limited)
+    raced(FAST, SLOW, storage=free).run(budget=2)
+    with pytest.raises(InputError, match="begun without one"):
+        Race([FAST, SLOW], max_time=6.0, storage=free)
+
+
+def test_an_interrupted_run_is_longer_than_any_without_a_limit(tmp_path):
+    file = tmp_path / "race.db"
+    begun = raced(FAST, SLOW, storage=file)
+    begun.run(budget=2)
+    (pull,) = begun.study.ask()
+    del begun
+    resumed = Race([FAST, SLOW], seed=1, storage=file, warmup=0)
+    outcome = resumed.run(budget=3)
+    assert resumed.interrupted == [pull.arm]
+    assert outcome.cut == {pull.arm: 1}
+    last = list(resumed.runs())[-1]
+    assert (last.command, last.seconds, last.cut, last.is_timed) == (pull.arm, NEVER, True, False)
