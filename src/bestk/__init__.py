@@ -48,8 +48,10 @@ if TYPE_CHECKING:
     from bestk.simulation import Instance as Instance
     from bestk.simulation import Plan as Plan
     from bestk.simulation import SimulationResult as SimulationResult
+    from bestk.simulation import custom as custom
     from bestk.simulation import make_instance as make_instance
     from bestk.simulation import plan as plan
+    from bestk.simulation import register_instance as register_instance
     from bestk.simulation import replay as replay
     from bestk.simulation import simulate as simulate
     from bestk.simulation import structured as structured
@@ -104,8 +106,10 @@ _HOMES = {
     "Instance": "simulation",
     "Plan": "simulation",
     "SimulationResult": "simulation",
+    "custom": "simulation",
     "make_instance": "simulation",
     "plan": "simulation",
+    "register_instance": "simulation",
     "replay": "simulation",
     "simulate": "simulation",
     "structured": "simulation",

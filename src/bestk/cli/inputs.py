@@ -43,7 +43,11 @@ JsonList = Annotated[bool, typer.Option("--json", help="Print one JSON list.")]
 
 K = Annotated[str | None, typer.Option(help="How many arms to find: an integer, or N/2.")]
 Name = Annotated[
-    str | None, typer.Option(help="1-sparse, exponential, lil-exponential, means or replay.")
+    str | None,
+    typer.Option(
+        help="1-sparse, exponential, lil-exponential, means or replay, or one of your own"
+        " (bestk --load FILE.py)."
+    ),
 ]
 Arms = Annotated[int | None, typer.Option(help="Number of arms N.")]
 Alpha = Annotated[float | None, typer.Option(help="Exponent of exponential and lil-exponential.")]
@@ -75,8 +79,9 @@ Delta = Annotated[float, typer.Option(help="Wanted error probability (the paper'
 Family = Annotated[
     str | None,
     typer.Option(
-        help="What is assumed: gaussian, subgaussian, bernoulli; of replayed data also ratings"
-        " and bounded. quantile: nothing is, and arms are compared by --quantile, not by means.",
+        help="What is assumed: gaussian, subgaussian, bernoulli; of replayed data and instances"
+        " of your own also ratings and bounded. quantile: nothing is, and arms are compared by"
+        " --quantile, not by means.",
         show_default="gaussian; bounded without replacement",
     ),
 ]
@@ -149,12 +154,14 @@ def top_k_instance(
 ) -> Instance:
     """A Best-K instance: of the paper, of the user's own means, or of replayed data."""
     from bestk import simulation
+    from bestk.simulation.families import find_maker
 
-    if k is None:
+    if k is None and (instance is None or find_maker(instance) is None):
         raise InputError("--k is missing: how many of the arms shall be found?")
     if instance == "replay":
         if any(value is not None for value in (arms, alpha, means)):
             raise InputError("--instance replay takes its arms from --data")
+        assert k is not None
         data, array, draw = replay
         if data is None or array is None:
             raise InputError("--instance replay needs --data FILE.npz and --array NAME")
@@ -164,7 +171,7 @@ def top_k_instance(
         )  # fmt: skip
     refuse_data(replay, without_replacement)
     if instance is None and means is None:
-        raise InputError(f"give --instance ({', '.join(simulation.INSTANCES)}) or --means")
+        raise InputError(f"give --instance ({', '.join(simulation.known_instances())}) or --means")
     own = None if means is None else simulation.read_means(means)
     return simulation.make_instance(
         instance or "means", arms=arms, k=k, alpha=alpha, means=own, maximize=not minimize
@@ -191,14 +198,21 @@ def assumed_rewards(
     relative: bool = False,
 ) -> Rewards:
     """The assumption of that name; replayed data fill in the levels and the pooled sigma."""
-    from bestk.rewards import make_rewards
+    from bestk.rewards import Ratings, make_rewards
 
     pool, levels = made.pool, None
     if rewards is None and (q is not None or relative):
         rewards = "quantile"
+    own = made.assumed
+    if rewards is None and own is not None:
+        if any(value is not None for value in (sigma, low, high)):
+            raise InputError(f"name the assumption too: the instance assumes {own.name} rewards")
+        return own
     if rewards is None:
         rewards = "gaussian" if made.items is None else "bounded"
     if rewards == "ratings":
+        if isinstance(own, Ratings):
+            return own
         if pool is None:
             raise InputError(
                 "--rewards ratings was refused: the levels come from replayed data; give --instance"

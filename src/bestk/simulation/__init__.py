@@ -2,13 +2,9 @@
 
 from bestk.simulation.comparison import Comparison
 from bestk.simulation.engine import simulate
-from bestk.simulation.instances import (
-    INSTANCES,
-    Instance,
-    make_instance,
-    read_means,
-    structured,
-)
+from bestk.simulation.families import INSTANCES, known_instances, register_instance
+from bestk.simulation.instances import Instance, make_instance, read_means, structured
+from bestk.simulation.own_draws import custom
 from bestk.simulation.planning import Plan, plan
 from bestk.simulation.pools import DRAWS, read_replay, replay
 from bestk.simulation.records import SimulationResult
@@ -22,12 +18,15 @@ __all__ = [
     "Instance",
     "Plan",
     "SimulationResult",
+    "custom",
     "generate",
+    "known_instances",
     "make_instance",
     "plan",
     "read_graph",
     "read_means",
     "read_replay",
+    "register_instance",
     "replay",
     "simulate",
     "structured",

@@ -154,16 +154,18 @@ class Batch:
 
     def _play_steps(self, part: range) -> IntArray:
         """The same loop around a policy in Python, or rewards that the user draws; counts."""
-        question = replace(self.problem, params=self.configured.params)
+        in_python = self.configured.policy.is_python
+        question = replace(self.problem, params=self.configured.params) if in_python else None
         sampled = np.zeros(len(self.acceptable), np.int64)
         for run in part:
             policy: Driven | Stepper
-            if self.configured.policy.is_python:
+            if question is not None:
                 policy = Driven(self.configured, question, policy_generator(self.seed, run))
             else:
                 policy = Stepper(self.instance.decision, self.configured)
                 policy.reset(run)
-            stream = Stream(self.world, self.seed, run, self.instance.draws)
+            draws, rewards = self.instance.draws, self.problem.rewards
+            stream = Stream(self.world, self.seed, run, draws, rewards)
             counts = [0] * len(self.acceptable)
             total, finished = 0, False
             while total < self.max_samples:

@@ -68,14 +68,11 @@ def _play_steps(batch: Batch, jobs: int, progress: Progress) -> Outcome:
 
 def _can_travel(batch: Batch) -> bool:
     """Whether another process can be given it."""
-    entry = batch.configured.policy
-    if getattr(entry.python, "__module__", "") == "__main__":
-        return False
     try:
-        pickle.dumps((batch.again, entry))
+        sent = pickle.dumps((batch.again, batch.configured.policy))
     except Exception:  # whatever the user's objects raise
         return False
-    return True
+    return b"__main__" not in sent  # which names the module of what is imported there
 
 
 def _is_played_interpreted(batch: Batch) -> bool:

@@ -29,6 +29,7 @@ from bestk.simulation.batch import Batch
 from bestk.simulation.distribution import play_here, play_on
 from bestk.simulation.instances import TIE, Instance, make_instance, structured
 from bestk.simulation.laws import Law, law_of
+from bestk.simulation.own_draws import check_draws
 from bestk.simulation.records import SimulationResult
 from bestk.simulation.spreading import Progress, ignore
 
@@ -53,12 +54,15 @@ def _check(instance: Instance, problem: Problem, cap: int | None) -> None:
         )
     if instance.pool is not None:
         instance.pool.check(problem.rewards)
+    elif instance.draws is not None:
+        check_draws(instance, problem.rewards)
     elif isinstance(problem.rewards, Quantile):
         (instance.law or Law()).check(instance.means, problem.rewards)
     elif problem.rewards.law is None:
         raise InputError(
             f"{problem.rewards.name} rewards were refused: a mean alone does not say how to draw"
-            " them; simulate gaussian, subgaussian or bernoulli rewards, or replay data"
+            " them; simulate gaussian, subgaussian or bernoulli rewards, replay data, or draw them"
+            " yourself (bestk.custom)"
         )
     if instance.law is not None and not isinstance(problem.rewards, Quantile):
         raise InputError(
@@ -129,15 +133,15 @@ def as_instance(
                 "a decision class goes with a sequence of means, and without arms, k or alpha"
             )
         return structured(decision, instance, maximize=maximize)
-    if k is None:
-        raise InputError("k is missing: how many of the arms shall be found?")
     if isinstance(instance, str):
         return make_instance(instance, arms=arms, k=k, alpha=alpha, maximize=maximize)
     return make_instance(arms=arms, k=k, alpha=alpha, means=instance, maximize=maximize)
 
 
 def assumed_by_default(instance: Instance) -> Rewards:
-    """Scores of items lie in [0, 1]; other rewards are normal."""
+    """What the instance says; else scores of items lie in [0, 1], other rewards are normal."""
+    if instance.assumed is not None:
+        return instance.assumed
     return Gaussian() if instance.items is None else Bounded()
 
 
@@ -167,22 +171,24 @@ def simulate(
 ) -> SimulationResult:
     """Run a policy many times on an instance with known means.
 
-    `instance` is a name of the paper with `arms`, `k` and `alpha`, a sequence of means with `k` or
-    with a `decision` class, or an `Instance`. `delta` is the wanted error probability (the paper's
-    nu, and its 0.01 by default). With `maximize` False the smallest means are wanted. With
-    `epsilon` > 0 every answered arm is within epsilon of the K-th best; for other decision classes
-    the *total* of the answer is within epsilon of the best total. The same seed gives the same
-    numbers every time, on any number of `jobs` (default: one a core), and all policies see the
-    same rewards. A run that reaches `max_samples` (default 10^9) is unfinished and never right.
-    With a `budget` every run ends there, or before, and its answer counts: `wrong` out of `runs`
-    estimates the error probability at that budget; policies that spend a fixed budget need it.
-    Policies in Python (`bestk.policies.register`) run in this process, or in so many processes if
-    `jobs` is given. Otherwise runs are spread over `jobs` threads, or over an `executor` of `jobs`
-    processes or machines (any `concurrent.futures.Executor`, such as Dask's
-    `client.get_executor()`). `rewards` are by default `Gaussian()`, of a replay without
-    replacement `Bounded()`. With `Quantile(q)` the numbers of the instance are the arms'
-    q-quantiles, and rewards are drawn around them by a `law`: "normal" with standard deviation
-    `spread` (default 0.5), or "log-normal", `spread` being that of the logarithm.
+    `instance` is a name of the paper with `arms`, `k` and `alpha`, or of a registered family
+    (`bestk.register_instance`), a sequence of means with `k` or with a `decision` class, or an
+    `Instance`, such as one of rewards that you draw yourself (`bestk.custom`). `delta` is the
+    wanted error probability (the paper's nu, and its 0.01 by default). With `maximize` False the
+    smallest means are wanted. With `epsilon` > 0 every answered arm is within epsilon of the K-th
+    best; for other decision classes the *total* of the answer is within epsilon of the best total.
+    The same seed gives the same numbers every time, on any number of `jobs` (default: one a core),
+    and all policies see the same rewards. A run that reaches `max_samples` (default 10^9) is
+    unfinished and never right. With a `budget` every run ends there, or before, and its answer
+    counts: `wrong` out of `runs` estimates the error probability at that budget; policies that
+    spend a fixed budget need it. Policies and rewards in Python (`bestk.policies.register`,
+    `bestk.custom`) run in this process, or in so many processes if `jobs` is given. Otherwise runs
+    are spread over `jobs` threads, or over an `executor` of `jobs` processes or machines (any
+    `concurrent.futures.Executor`, such as Dask's `client.get_executor()`). `rewards` are by default
+    `Gaussian()`, of a replay without replacement `Bounded()`. With `Quantile(q)` the numbers of the
+    instance are the arms' q-quantiles, and rewards are drawn around them by a `law`: "normal" with
+    standard deviation `spread` (default 0.5), or "log-normal", `spread` being that of the
+    logarithm.
     """
     instance = as_instance(instance, arms, k, alpha, decision, maximize)
     assumed = rewards if rewards is not None else assumed_by_default(instance)
@@ -202,7 +208,8 @@ def simulate(
         instance.maximize,
         instance.items,
     )
-    usual = 1 if entry.is_python else os.cpu_count() or 1
+    in_python = entry.is_python or instance.draws is not None
+    usual = 1 if in_python else os.cpu_count() or 1
     runs, jobs = whole(runs, "runs"), whole(usual if jobs is None else jobs, "jobs")
     if executor is not None:
         require_executor(executor)

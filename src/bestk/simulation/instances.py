@@ -1,4 +1,4 @@
-"""The paper's instances (Section 5), and means of the user's own."""
+"""The paper's instances (Section 5), means of the user's own, and families by their name."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bestk.arguments import array, integer, real, string
+from bestk.arguments import array, integer, real, shown, string
 from bestk.decisions import DecisionClass, TopK
 from bestk.decisions.base import require_decision
 from bestk.decisions.topk import parse_k
 from bestk.errors import InputError, UnknownName
-from bestk.kernels.types import BoolArray, FloatArray, World
+from bestk.kernels.types import GAUSSIAN, BoolArray, FloatArray, World
 from bestk.rewards import Quantile, Rewards
+from bestk.simulation.families import call_maker, find_maker, known_instances
 from bestk.simulation.laws import Law
 from bestk.simulation.streams import Draw
 
 if TYPE_CHECKING:
     from bestk.simulation.pools import Pool
 
-INSTANCES = ("1-sparse", "exponential", "lil-exponential", "means", "replay")
 TIE = 1e-9  # relative: totals of a combinatorial class closer than this count as tied
 
 
@@ -43,6 +43,7 @@ class Instance:
     pool: Pool | None = None  #: what rewards are drawn from, where means do not say it all
     draws: tuple[Draw, ...] | None = None  #: or what draws them, the user's own functions
     law: Law | None = None  #: how rewards are drawn around a quantile; None: `Law()`
+    assumed: Rewards | None = None  #: of rewards, where a simulation is not told
 
     def under(self, rewards: Rewards) -> Instance:
         """The same arms by what rewards compare: of replayed data, means or quantiles."""
@@ -54,6 +55,8 @@ class Instance:
         """How rewards are drawn: normal with the assumption's sigma, coins, or from the pool."""
         if self.pool is not None:
             return self.pool.world(self.means)
+        if self.draws is not None:
+            return World(GAUSSIAN, self.means, rewards.sigma)  # nothing is drawn from it
         if isinstance(rewards, Quantile):
             return (self.law or Law()).world(self.means, rewards.q)
         assert rewards.law is not None
@@ -114,7 +117,8 @@ def exponential(n: int, k: int, alpha: float) -> FloatArray:
     return means
 
 
-def _own_means(values: Sequence[float] | FloatArray) -> FloatArray:
+def own_means(values: Sequence[float] | FloatArray) -> FloatArray:
+    """Means as users give them: finite numbers, one for each arm."""
     means = array(values, "means")
     if means.ndim != 1:
         raise InputError(f"means were refused: expected a flat list, got shape {means.shape}")
@@ -132,7 +136,7 @@ def structured(
 ) -> Instance:
     """An instance of any decision class; `means` in the order of its arms."""
     require_decision(decision)
-    values = _own_means(means)
+    values = own_means(means)
     if len(values) != decision.n_arms:
         raise InputError(
             f"{len(values)} means were refused: the class {decision.kind} has"
@@ -145,20 +149,27 @@ def make_instance(
     name: str = "means",
     *,
     arms: int | None = None,
-    k: int | str,
+    k: int | str | None = None,
     alpha: float | None = None,
     means: Sequence[float] | FloatArray | None = None,
     maximize: bool = True,
 ) -> Instance:
-    """An instance by its name in the paper, or `means` of the user's own."""
-    if string(name, "instance") not in INSTANCES:
-        raise UnknownName("instance", name, INSTANCES)
+    """An instance by its name in the paper, `means` of the user's own, or a registered family.
+
+    A family (`bestk.register_instance`) is given what was named here, and may do without `k`.
+    """
+    if find_maker(string(name, "instance")) is not None:
+        return _of_family(name, arms, k, alpha, means, maximize)
+    if name not in (known := known_instances()):
+        raise UnknownName("instance", name, known)
+    if k is None:
+        raise InputError("k is missing: how many of the arms shall be found?")
     if name == "replay":
         raise InputError("instance 'replay' needs data: use bestk.replay, or --data and --array")
     if name == "means":
         if means is None:
             raise InputError("instance 'means' needs the means themselves")
-        values = _own_means(means)
+        values = own_means(means)
         if alpha is not None:
             raise InputError(f"alpha={alpha} was refused: means of your own have none")
         if arms is not None and arms != len(values):
@@ -186,6 +197,25 @@ def make_instance(
         else:  # for K = 1 (Jamieson et al. 2014)
             values = 1.0 - (np.arange(arms) / arms) ** power
     return Instance(name, alpha, values, decision, maximize)
+
+
+def _of_family(
+    name: str,
+    arms: int | None,
+    k: int | str | None,
+    alpha: float | None,
+    means: object,
+    maximize: bool,
+) -> Instance:
+    if means is not None:
+        raise InputError(f"means were refused: instance '{name}' has its own")
+    options = {"arms": arms, "k": k, "alpha": alpha, "maximize": None if maximize else False}
+    made = call_maker(name, {key: value for key, value in options.items() if value is not None})
+    if not isinstance(made, Instance):
+        raise InputError(
+            f"instance '{name}' was refused: its maker returned {shown(made)}, not a bestk.Instance"
+        )
+    return replace(made, name=name, alpha=made.alpha if alpha is None else alpha)
 
 
 def read_means(text: str) -> list[float]:

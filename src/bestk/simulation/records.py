@@ -30,12 +30,14 @@ def best_k_limit(instance: Instance, rewards: Rewards) -> tuple[float | None, st
     assert instance.k is not None
     if instance.items is not None:
         return None, "not known for scores without replacement"
-    if rewards.law is None:
+    if rewards.law is None and instance.draws is None:
         return None, f"not solved for {rewards.name} rewards"
     if instance.tied:
         return None, "tied means cannot be told apart"
     if len(instance.means) > LARGEST_LOWER_BOUND:
         return None, f"not computed for more than {LARGEST_LOWER_BOUND:,} arms"
+    if instance.draws is not None:
+        return None, "not known for rewards that you draw yourself"
     if instance.pool is not None and not instance.pool.is_normal(rewards.sigma):
         return None, "not known for rewards drawn from data"
     values = instance.values
@@ -132,6 +134,7 @@ class SimulationResult:
             instance.decision.n_arms > LARGEST_LOWER_BOUND
             or problem.rewards.law == BERNOULLI
             or instance.decision.ceiling < math.inf
+            or instance.draws is not None
             or instance.tied
         )
         if unsolved:

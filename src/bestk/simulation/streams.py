@@ -15,9 +15,11 @@ import numpy as np
 from bestk.errors import InputError
 from bestk.kernels import rng
 from bestk.kernels.types import World
+from bestk.rewards import Rewards
 
 FIRST, MOST = 8, 1024  # rewards of a block: of all arms to begin with; then twice as many of one
-OWN_DRAWS = 1  # the second word of the key of the user's draws; rewards of kernels need none
+# the second word of the key of a policy's coins, the user's draws, and a trial of these
+COINS, OWN_DRAWS, TRIALS = 0, 1, 2
 
 Draw = Callable[[np.random.Generator, int], Any]  # so many rewards of an arm
 
@@ -25,7 +27,15 @@ Draw = Callable[[np.random.Generator, int], Any]  # so many rewards of an arm
 class Stream:
     """Rewards of every arm in one run."""
 
-    def __init__(self, world: World, seed: int, run: int, draws: Sequence[Draw] | None) -> None:
+    def __init__(
+        self,
+        world: World,
+        seed: int,
+        run: int,
+        draws: Sequence[Draw] | None,
+        rewards: Rewards | None = None,  # what the draws are held to
+    ) -> None:
+        self._rewards = rewards
         self._world, self._seed, self._run, self._draws = world, seed, run, draws
         n_arms = len(world.means)
         self._drawn = [0] * n_arms  # rewards of every arm so far
@@ -48,7 +58,8 @@ class Stream:
         first = self._drawn[arm]
         size = min(max(first, FIRST), MOST)
         if self._draws is not None:
-            self._fill(arm, _own(self._draws[arm], self._generator(arm, first), size, arm))
+            generator = self._generator(arm, first)
+            self._fill(arm, own_rewards(self._draws[arm], generator, size, arm, self._rewards))
             return
         numbers = np.arange(first, first + size)
         shares = rng.uniform(self._seed, self._run, np.full(size, arm), numbers, rng.REWARD)
@@ -67,12 +78,37 @@ class Stream:
         return np.random.Generator(np.random.Philox(key=key, counter=counter))
 
 
-def _own(draw: Draw, generator: np.random.Generator, size: int, arm: int) -> list[float]:
-    found = np.asarray(draw(generator, size))
+def own_rewards(
+    draw: Draw, generator: np.random.Generator, size: int, arm: int, rewards: Rewards | None
+) -> list[float]:
+    """So many rewards that a function of the user's draws, as the assumption lets them be."""
+    try:
+        found = np.asarray(draw(generator, size))
+    except Exception as error:  # whatever the user's code raises
+        raise InputError(
+            f"the draws of arm {arm} were refused: draw(rng, {size}) fails with"
+            f" {type(error).__name__}: {error}"
+        ) from error
     if found.shape != (size,) or found.dtype.kind not in "buif" or not np.isfinite(found).all():
         raise InputError(
             f"the draws of arm {arm} were refused: draw(rng, {size}) must return {size} finite"
             f" numbers, not {found.dtype} of shape {found.shape}"
         )
-    rewards: list[float] = found.astype(np.float64).tolist()
-    return rewards
+    drawn: list[float] = found.astype(np.float64).tolist()
+    if rewards is not None:
+        try:
+            for reward in drawn:
+                rewards.read_for_policy(reward)
+        except InputError as error:
+            raise InputError(f"the draws of arm {arm} were refused: {error}") from None
+    return drawn
+
+
+def policy_generator(seed: int, run: int) -> np.random.Generator:
+    """What a policy in Python draws from in a run: independent of rewards and of scheduling."""
+    return np.random.Generator(np.random.Philox(key=[seed, COINS], counter=[0, 0, 0, run]))
+
+
+def trial_generator(arm: int) -> np.random.Generator:
+    """What a trial of the user's draws is drawn from, the same every time."""
+    return np.random.Generator(np.random.Philox(key=[0, TRIALS], counter=[0, 0, arm, 0]))
