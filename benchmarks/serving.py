@@ -12,6 +12,7 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -136,17 +137,18 @@ def kill(folder, n, seconds, kills):
         ended.set()
 
     found, killed, port, crowd = {}, 0, 0, None
-    moments = random.Random(1)
+    draw = random.Random(1)
+    moments = sorted(seconds * draw.uniform(0.02, 0.98) for _ in range(kills))
     while not ended.is_set():
         with bestk(path, port) as (server, port):
             if crowd is None:
                 call(port, "POST", "/api/studies", STUDY)
                 crowd = threading.Thread(target=work, args=(port,))
                 crowd.start()
-            wait = (seconds / (kills + 1)) * moments.uniform(0.7, 1.1)
+                started = time.monotonic()
             if killed == kills:
                 ended.wait()
-            elif not ended.wait(wait):
+            elif not ended.wait(max(0.0, started + moments[killed] - time.monotonic())):
                 server.send_signal(signal.SIGKILL)
                 server.wait()
                 killed += 1
@@ -161,35 +163,49 @@ def kill(folder, n, seconds, kills):
     doubled = sum(times > 1 for times in Counter(key for key, _ in logged.elements()).values())
     print(
         f"{killed} kills: {len(acknowledged):,} answers acknowledged,"
-        f" {found['repeated']:,} requests repeated, {found['refused']} refused; {lost} lost, {doubled} doubled"
+        f" {found['repeated']:,} requests repeated, {found['refused']} refused;"
+        f" {lost} lost, {doubled} doubled"
     )
     return lost + doubled
 
 
 def watch(folder, viewers, seconds):
-    """What those who watch cost, beyond the answers that they see."""
+    """What those who watch cost, beside the answers that they see."""
     with bestk(folder / "watched.db") as (server, port):
         call(port, "POST", "/api/studies", STUDY)
-        shares = []
-        for n in (0, viewers):
-            streams = [HTTPConnection("127.0.0.1", port) for _ in range(n)]
-            for stream in streams:
-                stream.request("GET", "/api/studies/load/events")
-            answers = [stream.getresponse() for stream in streams]
-            readers = [threading.Thread(target=answer.read, daemon=True) for answer in answers]
-            for reader in readers:
-                reader.start()
-            if n == 0:
-                answer_some(port, 2.0, "warm")
-            before, started = cpu(server), time.perf_counter()
-            answer_some(port, seconds, f"{n} watch")
-            shares.append((cpu(server) - before) / (time.perf_counter() - started))
-            for stream in streams:
-                stream.sock and stream.sock.close()
+        answer_some(port, 2.0, "warm")
+        alone = share(server, port, seconds, "alone")
+        streams = [subscribe(port) for _ in range(viewers)]
+        heard = [0] * viewers
+        for i, stream in enumerate(streams):
+            threading.Thread(target=listen, args=(stream, heard, i), daemon=True).start()
+        watched = share(server, port, seconds, "watched")
     print(
-        f"{viewers} viewers of a study with {VIEWED:g} answers a second: the server takes"
-        f" {100 * shares[1]:.1f}% of a core, without viewers {100 * shares[0]:.1f}%"
+        f"{viewers} viewers of a study with up to {VIEWED:g} answers a second: the server takes"
+        f" {100 * watched:.1f}% of a core, without viewers {100 * alone:.1f}%; each heard"
+        f" {min(heard, default=0) / seconds / 1024:.1f} KB a second at least"
     )
+
+
+def subscribe(port):
+    stream = socket.create_connection(("127.0.0.1", port))
+    stream.sendall(b"GET /api/studies/load/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    return stream
+
+
+def listen(stream, heard, i):
+    try:
+        while found := stream.recv(1 << 16):
+            heard[i] += len(found)
+    except ConnectionError:  # the server is gone
+        pass
+
+
+def share(server, port, seconds, run):
+    """Of a core, that the server takes while some answers come in."""
+    before, started = cpu(server), time.perf_counter()
+    answer_some(port, seconds, run)
+    return (cpu(server) - before) / (time.perf_counter() - started)
 
 
 def answer_some(port, seconds, run):
