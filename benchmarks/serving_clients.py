@@ -88,7 +88,7 @@ class Client(asyncio.Protocol):
         crowd.answered += 1
         if self.pull:
             crowd.told.append((self.pull, self.reward))
-        if crowd.is_over:
+        if self.pull and crowd.is_over:  # nothing is left open
             self.transport.close()
         elif self.pull:
             self.ask()
@@ -99,7 +99,10 @@ class Client(asyncio.Protocol):
             at = answer.find(b'"id":"', end) + 6
             if at < 6:  # nothing to do: earlier pulls must come back first
                 crowd.idle += 1
-                self.ask()
+                if crowd.is_over:
+                    self.transport.close()
+                else:
+                    self.ask()
                 return
             self.pull = answer[at : answer.find(b'"', at)]
             self.tell()
@@ -126,7 +129,7 @@ class Crowd:
         await asyncio.sleep(seconds)
         answered, took = self.answered, time.perf_counter() - started
         self.is_over = True
-        await asyncio.sleep(0.5)  # what is on its way is taken or given up
+        await asyncio.sleep(1.5)  # what is on its way is taken
         return {
             "answered": answered, "seconds": took, "rate": answered / took,
             "refused": self.refused, "repeated": self.repeated, "idle": self.idle,

@@ -11,6 +11,7 @@ import time
 from functools import lru_cache
 from urllib.parse import urlsplit
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bestk.server.limits import Limits, Meter
@@ -38,6 +39,7 @@ HEADERS = [
 ]
 SECURITY_POLICY = (b"content-security-policy", POLICY.format(images="").encode())
 NO_STORE = (b"cache-control", b"no-store")
+GONE = 499  # what is counted where a client left; no answer has it
 LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
@@ -100,6 +102,8 @@ class Guard:
             headers.append((b"content-length", str(len(body)).encode()))
             await answer({"type": "http.response.start", "status": status, "headers": headers})
             await send({"type": "http.response.body", "body": body})
+        except ClientDisconnect:  # before its request was whole: nobody is there to be answered
+            status = GONE
         finally:
             route = scope.get("route")
             where = getattr(route, "path", "other")
