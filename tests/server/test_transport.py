@@ -31,7 +31,7 @@ def test_a_client_trusts_a_server_by_its_certificate_alone(certificate, tmp_path
     cert, key = certificate
     with serving(tmp_path / "s.db", "--cert", str(cert), "--key", str(key)) as server:
         url = f"https://localhost:{server.port}"
-        with pytest.raises(StorageError, match="(?i)certificate"):
+        with pytest.raises(StorageError, match=r"(?i)certificate"):
             Connection(url, patience=0.0).get("health")
         monkeypatch.setenv("SSL_CERT_FILE", str(cert))
         assert Connection(url).get("health")["status"] == "ok"
@@ -39,6 +39,18 @@ def test_a_client_trusts_a_server_by_its_certificate_alone(certificate, tmp_path
         (pull,) = study.ask()
         study.tell(pull, 1.0)
         assert study.samples == 1
+
+
+@pytest.mark.parametrize(("flags", "is_secure"), [(["--proxy"], True), ([], False)])
+def test_a_proxy_is_believed_only_where_it_is_said_to_be_there(tmp_path, flags, is_secure):
+    path = tmp_path / "s.db"
+    token = json.loads(good("token", "create", "--role", "view", "--json", path))["token"]
+    with serving(path, *flags) as server:
+        login = server.post("/login", {"token": token}, X_Forwarded_Proto="https")
+        assert login.status == 204
+        assert ("secure" in login.headers["set-cookie"].lower()) is is_secure
+        wrong = server.post("/login", {"token": token + "x"})
+        assert (wrong.status, wrong.headers["set-cookie"]) == (401, None)
 
 
 def test_too_many_requests_are_put_off_and_the_client_waits(tmp_path):
