@@ -72,7 +72,7 @@ def run_to_the_end(given: StudyFile, resume: str, json: bool) -> None:
     from bestk.commands.process import heed_signals, kill_running
     from bestk.report.terminal.live import watch
     from bestk.report.terminal.standings import Standings, conclusion
-    from bestk.study import Runner, Study
+    from bestk.study import Runner
     from bestk.study.evaluation import repeated, summarise
     from bestk.study.reading import reading
 
@@ -97,7 +97,7 @@ def run_to_the_end(given: StudyFile, resume: str, json: bool) -> None:
         raise SystemExit(130) from None
     finally:
         kill_running()
-    if given.items is not None and isinstance(study, Study):
+    if given.items is not None:
         result = summarise(study, result)
     if json:
         show_json(result.to_dict())

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bestk.arguments import duration
 from bestk.cli.console import note, say, show, show_json
 from bestk.cli.inputs import Json, JsonList
 from bestk.errors import MissingPackageError
@@ -33,6 +34,19 @@ def serve(
     proxy: Annotated[
         bool, typer.Option("--proxy", help="Believe X-Forwarded-* headers of a proxy here.")
     ] = False,
+    max_body: Annotated[int, typer.Option(help="Bytes of a request.", min=1024)] = 1 << 20,
+    max_arms: Annotated[int, typer.Option(help="Arms of a study begun here.", min=2)] = 20_000,
+    max_open: Annotated[int, typer.Option(help="Open pulls of a study.", min=1)] = 20_000,
+    max_viewers: Annotated[int, typer.Option(help="Live pages open at a time.", min=0)] = 1000,
+    people_rate: Annotated[
+        float, typer.Option(help="Requests per second of a token to look or rate.", min=0.1)
+    ] = 50.0,
+    worker_rate: Annotated[
+        float, typer.Option(help="Requests per second of a token to work.", min=0.1)
+    ] = 20_000.0,
+    lease: Annotated[
+        float, typer.Option(help="Seconds after which a pull without an answer is free again.")
+    ] = 3600.0,
 ) -> None:
     """Serve studies to workers on many machines, people who rate and everyone who watches.
 
@@ -40,10 +54,17 @@ def serve(
     studies.db
     """
     try:
+        from bestk.server.limits import Limits
         from bestk.server.running import serve as run
     except ImportError as error:
         raise MissingPackageError("bestk serve", error.name or "fastapi", "serve") from error
-    run(storage, host=host, port=port, cert=cert, key=key, proxy=proxy, say=_announce)
+    limits = Limits(
+        body=max_body, arms=max_arms, open_pulls=max_open, viewers=max_viewers,
+        people_rate=people_rate, worker_rate=worker_rate, lease=duration(lease, "--lease"),
+    )  # fmt: skip
+    run(
+        storage, host=host, port=port, cert=cert, key=key, proxy=proxy, limits=limits, say=_announce
+    )
 
 
 def _announce(text: str) -> None:

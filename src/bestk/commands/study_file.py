@@ -125,10 +125,6 @@ class StudyFile:
         storage: Any = self.storage
         if not is_server(storage):
             storage = open_storage(storage, durability=self.durability)
-        elif self.items is not None:
-            raise InputError(
-                f"{storage} was refused: an evaluation is kept in a file or a database"
-            )
         on = {} if self.items is None else {"items": self.items, "target": self.target}
         study = open_or_connect(
             self.name, self.arms, storage, k=self.k, delta=problem.delta,

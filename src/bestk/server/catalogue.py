@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
-from bestk.errors import BestkError
+from bestk.errors import BestkError, InputError
 from bestk.server.desk import Desk
 from bestk.server.limits import Limits
 from bestk.server.records import ITEMS, PAGES, SETTINGS, Record
@@ -59,11 +60,17 @@ class Catalogue:
         Study(name, storage=self.storage, **settings)
 
     def begin_with(self, name: str, specification: Specification) -> None:
-        """Begin a study as it is specified, unless it is there."""
+        """Begin a study as it is specified, or find that it was begun so."""
         specification.configure(len(specification.labels))  # refuses what cannot run
         journal = Journal(name, self.storage, "process")
-        if journal.begun() is None:
-            journal.begin(specification)
+        begun = journal.begun() or journal.begin(specification)
+        was, wanted = (json.loads(each.to_json()) for each in (begun, specification))
+        if was != wanted:
+            differing = ", ".join(sorted(key for key in wanted if was.get(key) != wanted[key]))
+            raise InputError(
+                f"the study {name!r} was refused: there is one of that name, begun with other"
+                f" {differing}; give it another name, or begin it with the same"
+            )
 
     # --- how people see a study -------------------------------------------------------------------
 

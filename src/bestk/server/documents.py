@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import threading
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -38,3 +39,14 @@ def export(address: str, name: str, format: str) -> str:
     with _one:
         write_observations(open_storage(address), name, format, stream)
     return stream.getvalue()
+
+
+def past(address: str, name: str) -> list[Any]:
+    """How certainty grew in a study so far."""
+    from bestk.study.past import certainty
+    from bestk.study.reading import open_storage
+    from bestk.study.specification import Specification
+
+    log = open_storage(address).read(name)
+    first = next(log)
+    return list(certainty(Specification.from_json(first.data), chain([first], log)))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from fastapi import Request
 
+from bestk.server import documents
 from bestk.server.catalogue import Catalogue
 from bestk.server.desk import Desk
 from bestk.server.guard import CALLER, Refusal
@@ -29,7 +31,7 @@ class Hall:
     def __post_init__(self) -> None:
         self.tokens = Tokens(self.storage)
         self.catalogue = Catalogue(self.storage, self.limits)
-        self.streams = Streams(self.metrics)
+        self.streams = Streams(self.metrics, partial(documents.past, self.address))
 
     def caller(self, request: Request, ability: str, study: str | None = None) -> Token:
         """Who asks, if that is allowed to them."""

@@ -78,7 +78,7 @@ async def create(given: NewStudy, request: Request) -> Response:
                 settings.setdefault("lease", hall.limits.lease)
             await asyncio.to_thread(catalogue.begin, name, settings)
     except InputError as error:
-        if is_new:
+        if name not in catalogue.names():
             raise
         raise Refusal(409, type(error).__name__, str(error)) from error
     if is_new and given.items is not None:

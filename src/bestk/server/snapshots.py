@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from bestk.decisions import TopK
@@ -76,6 +78,12 @@ class Snapshots:
             "arms_full": True,
             "history": list(self._history),
         }
+
+    def recall(self, points: Iterable[Sequence[Any]]) -> None:
+        """What was before the first look, as the log tells it."""
+        first = self._history[0][0] if self._history else math.inf
+        earlier = [list(point) for point in points if point[0] < first]
+        self._history = earlier + self._history
 
     def _remember(self, point: list[Any]) -> None:
         if self._history and self._history[-1][0] == point[0]:

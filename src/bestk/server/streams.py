@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from typing import Any
 
 from bestk.errors import BestkError
 from bestk.server.desk import Desk
@@ -16,14 +17,17 @@ from bestk.server.snapshots import Snapshots
 EVERY = 0.5  # seconds between two looks, at least
 SHARE = 0.05  # of the time that looks may take: those at thousands of arms come less often
 SILENCE = 15.0  # seconds after which a viewer hears that the server lives
+RECALL = 1.0  # seconds that a viewer waits for the past; after that it comes later
 Valid = Callable[[], bool]
+Past = Callable[[str], list[Any]]  # of a study by its name: see `documents.past`
 
 
 class Watch:
     """Those who watch one study."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, past: Past) -> None:
         self.desk, self.snapshots = desk, Snapshots()
+        self._recalling = asyncio.create_task(self._recall(past))
         self._viewers: set[asyncio.Queue[bytes | None]] = set()
         self._task: asyncio.Task[None] | None = None
         self._seen = -1
@@ -42,10 +46,17 @@ class Watch:
         self._cost = time.perf_counter() - started
         return text
 
+    async def _recall(self, past: Past) -> None:
+        """Read how certainty grew before anyone looked, the server's last start included."""
+        with suppress(BestkError):  # the page shows what is known since then
+            self.snapshots.recall(await asyncio.to_thread(past, self.desk.study.name))
+        self._seen = -1  # to be told with the next look
+        self._next = 0.0
+
     async def join(self) -> asyncio.Queue[bytes | None]:
         """Where a new viewer finds what there is to see: first all of it."""
         queue: asyncio.Queue[bytes | None] = asyncio.Queue(maxsize=8)
-        await self._refresh()
+        await self._ready()
         queue.put_nowait(_event("standings", self.snapshots.full))
         self._viewers.add(queue)
         if self._task is None:
@@ -61,10 +72,12 @@ class Watch:
 
     async def full(self) -> dict[str, object]:
         """All of it, not older than two looks may be apart."""
-        await self._refresh()
+        await self._ready()
         return self.snapshots.full
 
-    async def _refresh(self) -> None:
+    async def _ready(self) -> None:
+        """A look that is not too old, with the past unless that is long."""
+        await asyncio.wait([self._recalling], timeout=RECALL)
         if time.monotonic() >= self._next or not self.snapshots.full:
             self._publish()
 
@@ -97,8 +110,9 @@ class Watch:
 class Streams:
     """The watches of all studies."""
 
-    def __init__(self, metrics: Metrics) -> None:
+    def __init__(self, metrics: Metrics, past: Past) -> None:
         self._watches: dict[str, Watch] = {}
+        self._past = past
         self._metrics = metrics
         self.is_closing = False
 
@@ -106,7 +120,7 @@ class Streams:
         """That of a study."""
         name = desk.study.name
         if name not in self._watches:
-            self._watches[name] = Watch(desk)
+            self._watches[name] = Watch(desk, self._past)
         return self._watches[name]
 
     async def events(self, desk: Desk, is_valid: Valid) -> AsyncIterator[bytes]:

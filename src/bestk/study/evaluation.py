@@ -18,13 +18,12 @@ from bestk.storage import Storage
 from bestk.study.calls import required
 from bestk.study.extras import is_number, split
 from bestk.study.hosting import hosted
-from bestk.study.identification import how_to_resume
+from bestk.study.identification import how_to_resume, open_or_connect
 from bestk.study.live import own, shown
 from bestk.study.pulls import Pull
 from bestk.study.result import Result
-from bestk.study.runner import BACKOFF, RETRIES, Progress, Runner
+from bestk.study.runner import BACKOFF, RETRIES, AnyStudy, Progress, Runner
 from bestk.study.specification import Costs
-from bestk.study.study import Study
 
 Score = Callable[..., Any]  # arm, item -> a number, or a coroutine that gives one
 ON_FAIL = ("low", "stop")
@@ -70,14 +69,14 @@ class Evaluation(Result):
         return f"{super().__str__()}\n{scored}"
 
 
-def summarise(study: Study, result: Result) -> Evaluation:
+def summarise(study: AnyStudy, result: Result) -> Evaluation:
     """The result of a study with items, as an evaluation."""
     assert study.specification.items is not None
     plain = {field.name: getattr(result, field.name) for field in fields(Result)}
     return Evaluation(**plain, items=study.specification.items.count, cells=tuple(cells(study)))
 
 
-def cells(study: Study) -> Iterable[Cell]:
+def cells(study: AnyStudy) -> Iterable[Cell]:
     """The scores that count, in order."""
     beside = {(arm, position): extra for arm, position, extra in study.beside()}
     for order, (arm, position, score) in enumerate(study.scored):
@@ -184,9 +183,9 @@ def evaluate(
     count(repeats, "repeats", 1)
     if isinstance(items, str):
         raise InputError("items were refused: a text is no list of items")
-    study = Study(
-        name, arms, k=k, delta=delta, epsilon=epsilon, rewards=Bounded(low, high),
-        maximize=maximize, params=params, storage=storage, seed=seed, items=items, target=target,
+    study = open_or_connect(
+        name, arms, storage, k=k, delta=delta, epsilon=epsilon, rewards=Bounded(low, high),
+        maximize=maximize, params=params, seed=seed, items=items, target=target,
         history=history, costs=costs,
     )  # fmt: skip
     runner = Runner(

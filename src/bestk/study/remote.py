@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 import socket
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,8 @@ from bestk.decisions import DecisionClass
 from bestk.decisions.labels import freeze, read_arms, read_pairs, thaw
 from bestk.errors import InputError
 from bestk.kernels.types import LIL_UCB
+from bestk.rewards import Bounded
+from bestk.study.items import ItemSet, read_items
 from bestk.study.pulls import Pull, key_of
 from bestk.study.result import ArmResult, Result, Stopped, Waiting
 from bestk.study.specification import Specification, given, specify
@@ -29,8 +31,15 @@ class RemoteStudy:
     Made by `connect(url).study(name)`. What the server says last is known here; `result` asks.
     """
 
-    def __init__(self, connection: Connection, name: str, specification: Specification) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        name: str,
+        specification: Specification,
+        items: tuple[Any, ...] | None = None,
+    ) -> None:
         self.name, self.specification, self.problem = name, specification, specification.problem
+        self.items = items  # of an evaluation; the server need not know what they are
         self._connection = connection
         self._worker = f"{socket.gethostname()}:{os.getpid()}"[:100]
         self._state: dict[str, Any] = {}
@@ -53,7 +62,7 @@ class RemoteStudy:
     def ask(self, n: int = 1) -> list[Pull]:
         """Up to n pulls to make next; a request that is lost is repeated and gives the same."""
         data = {"n": count(n, "n", 1), "worker": self._worker, "request": secrets.token_hex(12)}
-        return [_pull(each) for each in self._post("ask", **data)["pulls"]]
+        return [self._pull(each) for each in self._post("ask", **data)["pulls"]]
 
     def tell(self, pull: Pull | str, reward: float, extra: Any = None) -> None:
         """Record the reward of a pull, exactly once; `extra` is kept with it."""
@@ -141,14 +150,35 @@ class RemoteStudy:
     @property
     def open(self) -> list[Pull]:
         """Pulls that wait for an answer, those of other workers too."""
-        return [_pull(each) for each in self._open()["open"]]
+        return [self._pull(each) for each in self._open()["open"]]
 
     @property
     def waiting_for(self) -> list[Pull]:
         """Open pulls that later answers wait for."""
         found = self._open()
         blocking = set(found["waiting_for"])
-        return [_pull(each) for each in found["open"] if each["id"] in blocking]
+        return [self._pull(each) for each in found["open"] if each["id"] in blocking]
+
+    def _pull(self, data: dict[str, Any]) -> Pull:
+        item, position = data["item"], data["position"]
+        if self.items is not None and position is not None:
+            item = self.items[position]
+        return Pull(data["id"], freeze(data["arm"]), data["order"], item, position)
+
+    @property
+    def scored(self) -> list[tuple[int, int, float]]:
+        """Of an evaluation: arm, position of the item and score, in the order of counting."""
+        return [(arm, position, score) for arm, position, score, _ in self._cells()]
+
+    def beside(self) -> Iterator[tuple[int, int, Any]]:
+        """Of an evaluation: arm, position of the item and what was returned beside the score."""
+        for arm, position, _, extra in self._cells():
+            if extra is not None:
+                yield arm, position, extra
+
+    def _cells(self) -> list[list[Any]]:
+        found: list[list[Any]] = self._get("cells")["cells"]
+        return found
 
     @property
     def totals(self) -> dict[str, float]:
@@ -201,23 +231,37 @@ class Server:
         lease: float | None = None,
         max_arms: int | None = None,
         lost: str | None = None,
+        items: Iterable[Any] | None = None,
+        target: str = "items",
+        history: Any = None,
         **settings: Any,
     ) -> RemoteStudy:
         """A study; begun if it is not there and `arms` are given, which takes an admin's token.
 
-        Takes what `Study` takes, except items and storage. What is given must agree with a study
-        that is there.
+        Takes what `Study` takes, except storage. What is given must agree with a study that is
+        there. Of items the server keeps the number and a fingerprint: workers have them.
         """
         labels = None if arms is None else read_arms(arms)
         told = given(**settings)
-        rest = given(k=k, seed=seed, lease=lease, max_arms=max_arms, lost=lost)
+        listed = None if items is None else read_items(items)
+        of_items = None
+        if listed is not None:
+            of_items = ItemSet.of(listed, target, history, told.get("rewards") or Bounded())
+        rest = given(k=k, seed=seed, lease=lease, max_arms=max_arms, lost=lost, items=of_items)
         if (labels is not None or decision is not None) and name not in self.studies():
             data = json.loads(specify(labels, decision, told, **rest).to_json())
-            self._connection.post("api", "studies", name=name, specification=data)
+            self._begin(name, data)
         found = self._connection.get("api", "studies", name, "specification")
         specification = Specification.from_json(json.dumps(found))
         specification.check_given(labels, decision, told, rest)
-        return RemoteStudy(self._connection, name, specification)
+        return RemoteStudy(self._connection, name, specification, listed)
+
+    def _begin(self, name: str, specification: dict[str, Any]) -> None:
+        try:
+            self._connection.post("api", "studies", name=name, specification=specification)
+        except InputError:
+            if name not in self.studies():
+                raise  # else another worker was quicker; what it began with is compared next
 
 
 def connect(url: str, token: str | None = None) -> Server:
@@ -227,10 +271,6 @@ def connect(url: str, token: str | None = None) -> Server:
     repeated for a minute, with growing pauses, when the server does not answer; none counts twice.
     """
     return Server(Connection(url, token))
-
-
-def _pull(data: dict[str, Any]) -> Pull:
-    return Pull(data["id"], freeze(data["arm"]), data["order"], data["item"], data["position"])
 
 
 def _number(reward: Any) -> Any:

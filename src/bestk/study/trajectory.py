@@ -61,7 +61,7 @@ def replay(
     checkpoint, stopped = 1.0, False
     digest = hashlib.sha256()
     hashed, sha256 = 0, ""
-    for piece, is_last in _pieces(log):
+    for piece, is_last in pieces(log):
         lapsed.update(event.key for event in piece if event.kind == ev.EXPIRED)
         digest.update(b"".join(map(line, piece)))
         fold.apply(piece)
@@ -94,7 +94,7 @@ def replay(
     )
 
 
-def _pieces(log: Iterable[Event]) -> Iterator[tuple[list[Event], bool]]:
+def pieces(log: Iterable[Event]) -> Iterator[tuple[list[Event], bool]]:
     """Pieces of the log, and whether each is the last; a stop ends its piece.
 
     The first ones are short, so that checkpoints may lie close together.
