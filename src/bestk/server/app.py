@@ -10,21 +10,15 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from bestk import __version__
-from bestk.errors import BestkError, NothingToCertifyError, PullError, StorageError
+from bestk.errors import BestkError
 from bestk.server import keeping, reading, showing, working
-from bestk.server.catalogue import NoSuchStudy
-from bestk.server.guard import Guard, Refusal, problem
+from bestk.server.guard import Guard, Refusal
 from bestk.server.hall import Hall
+from bestk.server.lane import Lane
 from bestk.server.messages import Problem
+from bestk.server.refusing import answer, explained, misread, refused
 
 ROUTERS = (working.router, reading.router, keeping.router, showing.router)
-STATUSES: list[tuple[type[BestkError], int]] = [
-    (NoSuchStudy, 404),
-    (PullError, 409),
-    (NothingToCertifyError, 409),
-    (StorageError, 503),
-    (BestkError, 400),
-]
 MEANINGS = {
     400: "refused: what was sent cannot be used",
     401: "a token is missing or not valid",
@@ -56,43 +50,23 @@ def make_app(hall: Hall) -> FastAPI:
     app.state.hall, app.state.pages = hall, showing.read_pages()
     for router in ROUTERS:
         app.include_router(router)
-    app.add_exception_handler(Refusal, _refused)
-    app.add_exception_handler(BestkError, _explained)
-    app.add_exception_handler(RequestValidationError, _misread)
+    app.add_exception_handler(Refusal, refused)
+    app.add_exception_handler(BestkError, explained)
+    app.add_exception_handler(RequestValidationError, misread)
     app.add_exception_handler(HTTPException, _not_there)
     return app
 
 
 def guarded(hall: Hall) -> Guard:
     """The same behind its guard, which is what is served."""
-    return Guard(make_app(hall), hall.tokens, hall.limits, hall.metrics, hall.local)
-
-
-def _answer(status: int, error: str, message: str, **headers: str) -> Response:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Response(problem(error, message), status, named, "application/json")
-
-
-async def _refused(_: Request, error: Any) -> Response:
-    return _answer(error.status, error.error, str(error), **error.headers)
-
-
-async def _explained(_: Request, error: Any) -> Response:
-    status = next(status for kind, status in STATUSES if isinstance(error, kind))
-    return _answer(status, type(error).__name__, str(error))
-
-
-async def _misread(_: Request, error: Any) -> Response:
-    first = error.errors()[0]
-    where = ".".join(str(each) for each in first["loc"][1:]) or "the body"
-    return _answer(422, "InputError", f"{where} was refused: {first['msg']}")
+    return Guard(Lane(make_app(hall)), hall.tokens, hall.limits, hall.metrics, hall.local)
 
 
 async def _not_there(request: Request, error: Any) -> Response:
     headers = dict(error.headers or {})
     if error.status_code == 405:  # the first route of a path knows its own methods alone
         headers["Allow"] = ", ".join(sorted(_methods(request)))
-    return _answer(error.status_code, "NotFound", str(error.detail), **headers)
+    return answer(error.status_code, "NotFound", str(error.detail), **headers)
 
 
 def _methods(request: Request) -> set[str]:

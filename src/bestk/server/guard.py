@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
-from typing import Any
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -20,6 +19,7 @@ from bestk.server.tokens import ABILITIES, EVERYONE, Token, Tokens
 
 COOKIE = "bestk_token"
 CALLER = "bestk.caller"  # in the scope of a request: the token that it came with, or None
+HAS_LENGTH = "bestk.has_length"  # there too: whether it said how long its body is
 OPEN_PATHS = ("/health", "/login", "/logout", "/")  # need no token
 OPEN_FOLDERS = ("/static/", "/studies")  # pages hold nothing: what they show, they ask for
 SAFE = ("GET", "HEAD", "OPTIONS")
@@ -130,6 +130,7 @@ class Guard:
             _check_origin(headers)
             if by_cookie and headers.get(b"x-bestk") != b"1" and scope["path"] != "/logout":
                 raise Refusal(403, "Forbidden", "requests with a cookie need the header X-Bestk: 1")
+        scope[HAS_LENGTH] = b"content-length" in headers
         length = headers.get(b"content-length", b"0")
         if not length.isdigit() or int(length) > self.limits.body:
             raise Refusal(413, "InputError", f"a body has at most {self.limits.body:,} bytes")
@@ -162,7 +163,7 @@ class Guard:
 
     def _counted(self, scope: Scope, receive: Receive) -> Receive:
         """Refuses a body that grows beyond what is allowed; one with a length was checked."""
-        if any(name == b"content-length" for name, _ in scope["headers"]):
+        if scope[HAS_LENGTH]:
             return receive
         size, most = 0, self.limits.body
 
@@ -181,9 +182,14 @@ def _is_open(path: str) -> bool:
     return path in OPEN_PATHS or path.startswith(OPEN_FOLDERS)
 
 
+@lru_cache(1000)
+def _is_local(host: str) -> bool:
+    return urlsplit(f"//{host}").hostname in LOCAL
+
+
 def _check_host(host: str) -> None:
     """A name of another machine that leads here is an attack (DNS rebinding)."""
-    if urlsplit(f"//{host}").hostname not in LOCAL:
+    if not _is_local(host):
         raise Refusal(
             421, "Forbidden", "this server is for its own machine: call it by http://localhost"
         )
@@ -205,6 +211,3 @@ def _cookie(text: str) -> str:
         if name == COOKIE:
             return value
     return ""
-
-
-Check = Callable[[Any], None]

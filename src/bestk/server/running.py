@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import socket
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from bestk.server.limits import Limits
 from bestk.storage.addresses import open_storage, read_address
 
 BACKLOG = 2048  # connections that may wait to be accepted
+COLLECT = (20_000, 20, 20)  # a study holds many objects and no cycles: seldom is enough; arbitrary
 LAST = 5  # seconds in which requests under way may end
 
 
@@ -76,6 +78,8 @@ def serve(
     at = listening.getsockname()
     name = f"[{at[0]}]" if ":" in at[0] else at[0]
     say(f"serving {read_address(address)} at {'https' if cert else 'http'}://{name}:{at[1]}")
+    gc.freeze()  # what is there now stays: there is no need to look through it for cycles
+    gc.set_threshold(*COLLECT)
     Server(config, hall).run(sockets=[listening])
 
 

@@ -1,0 +1,43 @@
+"""From errors to answers: a status, the error's class, and its message."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import Request, Response
+
+from bestk.errors import BestkError, NothingToCertifyError, PullError, StorageError
+from bestk.server.catalogue import NoSuchStudy
+from bestk.server.guard import problem
+
+STATUSES: list[tuple[type[BestkError], int]] = [
+    (NoSuchStudy, 404),
+    (PullError, 409),
+    (NothingToCertifyError, 409),
+    (StorageError, 503),
+    (BestkError, 400),
+]
+
+
+def answer(status: int, error: str, message: str, **headers: str) -> Response:
+    """A refusal."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Response(problem(error, message), status, named, "application/json")
+
+
+async def refused(_: Request, error: Any) -> Response:
+    """What the server itself refuses."""
+    return answer(error.status, error.error, str(error), **error.headers)
+
+
+async def explained(_: Request, error: Any) -> Response:
+    """What bestk refuses."""
+    status = next(status for kind, status in STATUSES if isinstance(error, kind))
+    return answer(status, type(error).__name__, str(error))
+
+
+async def misread(_: Request, error: Any) -> Response:
+    """What is not as OpenAPI says."""
+    first = error.errors()[0]
+    where = ".".join(str(each) for each in first["loc"][1:]) or "the body"
+    return answer(422, "InputError", f"{where} was refused: {first['msg']}")
