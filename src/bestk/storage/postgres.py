@@ -146,8 +146,12 @@ class PostgresStorage(PostgresReader):
         if self._version != schema.VERSION:
             schema.prepare(connection, self.path)
             self._version = schema.VERSION
-        connection.execute("BEGIN", prepare=False)
-        connection.execute(schema.ALONE, prepare=False)
+        try:
+            connection.execute(schema.ALONE, prepare=False)
+        except BaseException:
+            if not connection.closed:
+                connection.rollback()  # of others who had the lock for too long
+            raise
 
     def _end(self, connection: psycopg.Connection, block: Block) -> None:
         connection.execute("ROLLBACK" if block.is_done else "COMMIT", prepare=False)
