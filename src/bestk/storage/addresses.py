@@ -10,7 +10,7 @@ from bestk.storage.sqlite import SQLiteStorage
 
 __all__ = ["Address", "KeptStorage", "PostgresAddress", "file_at", "open_storage", "read_address"]
 
-IMPATIENT, REST = 1.0, 5.0  # seconds; arbitrary
+IMPATIENT, REST = 1.0, 1.0  # seconds; arbitrary
 
 
 class KeptStorage(ListingStorage, CountingStorage, ClosingStorage, Protocol):
@@ -37,8 +37,9 @@ def open_storage(
 
     With `read_only` it must be there, and nothing about it is changed. `durability` is what an
     append survives on return: the death of the process, or ("full") a power cut too; that of a
-    database is for its server to say. With `is_impatient` a database that is away is waited for a
-    second only, and then refused for a while: for those who have others waiting.
+    database is for its server to say. With `is_impatient` a lock is waited for a second, and a
+    database that is away not at all, nor tried again for a second: for those who keep others
+    waiting.
     """
     read = read_address(address)
     if isinstance(read, PostgresAddress):

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 class PostgresStorage(PostgresReader):
     """Logs of any number of studies in one database; its tables are made by the first append.
 
-    `patience` is how long to wait for a lock, or for a server that went away, in seconds; for
-    `rest` seconds after that was in vain, all is refused at once. With `read_only` nothing can be
-    appended, and the role needs no right but SELECT.
+    `patience` is how long to wait for a lock, or for a server that went away, in seconds; with
+    `rest` a server is not waited for, nor tried again for so many seconds at least. With
+    `read_only` nothing can be appended, and the role needs no right but SELECT.
     """
 
     # --- appending --------------------------------------------------------------------------------

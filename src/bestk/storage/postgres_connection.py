@@ -63,7 +63,7 @@ class Server:
         self.patience, self.rest = patience, rest
         self.name = f"bestk {token_hex(8)}"
         self._was_there = False
-        self._failed, self._why = -math.inf, ""  # when it could not be reached, and why
+        self._next, self._why = 0.0, ""  # when to try again, and why not before
         psycopg = driver()
         try:
             given = psycopg.conninfo.conninfo_to_dict(address.url)
@@ -82,9 +82,10 @@ class Server:
     def connect(self) -> psycopg.Connection:
         """A new connection; a server that was there before is waited for."""
         psycopg, pause = driver(), FIRST
-        if time.monotonic() < self._failed + self.rest:
+        started = time.monotonic()
+        if started < self._next:
             raise StorageError(self._why)
-        deadline = time.monotonic() + self.patience
+        deadline = started + (0.0 if self.rest else self.patience)
         while True:
             try:
                 connection = self._connect()
@@ -95,7 +96,9 @@ class Server:
                 why = next(signs, "")
                 is_hopeless = why or not (self._was_there or is_starting)
                 if is_hopeless or time.monotonic() > deadline:
-                    self._failed = time.monotonic()
+                    if self.rest:  # most of the time is for others
+                        took = time.monotonic() - started
+                        self._next = started + took + max(self.rest, 4 * took)
                     self._why = (
                         f"{self.address} was refused: {why or 'the server cannot be reached'}"
                         f" ({text}); nothing told before is lost"
