@@ -114,6 +114,17 @@ def test_without_psycopg_the_extra_is_named(tmp_path):
     assert (done.returncode, "bestk[postgres]" in done.stderr) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [("/postgres?", "/nowhere?", "no such database"), ("postgres:", "nobody:", "no such role")],
+)
+def test_what_a_server_does_not_know_is_said(database, old, new, said):  # noqa: F811
+    if old not in database:
+        pytest.skip("the server of BESTK_TEST_POSTGRES is another")
+    done = command("status", database.replace(old, new, 1))
+    assert (done.returncode, said in done.stderr) == (2, True)
+
+
 def test_an_error_of_a_server_shows_no_password():
     with pytest.raises(StorageError) as refused:
         bestk.Study("s", "ab", k=1, storage=f"postgresql://u:{SECRET}@127.0.0.1:1/db?x=1")

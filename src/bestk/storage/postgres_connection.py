@@ -90,7 +90,7 @@ class Server:
             try:
                 connection = self._connect()
             except psycopg.OperationalError as error:
-                text = str(error).strip().replace("\n", "; ")
+                text = " ".join(str(error).split())
                 is_starting = error.sqlstate == "57P03" or "starting up" in text
                 signs = (why for one, two, why in REFUSED if one in text and two in text)
                 why = next(signs, "")
