@@ -62,7 +62,7 @@ def test_a_backup_of_a_database_is_a_file_and_is_restored_into_another(
     with psycopg.connect(database, autocommit=True) as connection:  # lost
         connection.execute("DROP TABLE bestk_log, bestk_studies, bestk_format")
     assert "there is no study in it yet" in command("status", address).stderr
-    assert "all of them whole" in good("backup", file, address)
+    assert "all of them whole" in " ".join(good("backup", file, address).split())  # may be wrapped
     assert verify(certificate, address).verified
     with closing(PostgresStorage(address)) as storage:
         assert storage.studies() == ["bestk:tokens", "s"]
@@ -112,6 +112,17 @@ def test_without_psycopg_the_extra_is_named(tmp_path):
     (tmp_path / "psycopg.py").write_text("raise ImportError")
     done = process("status", "postgresql://h/db", env={**os.environ, "PYTHONPATH": str(tmp_path)})
     assert (done.returncode, "bestk[postgres]" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [("/postgres?", "/nowhere?", "no such database"), ("postgres:", "nobody:", "no such role")],
+)
+def test_what_a_server_does_not_know_is_said(database, old, new, said):  # noqa: F811
+    if old not in database:
+        pytest.skip("the server of BESTK_TEST_POSTGRES is another")
+    done = command("status", database.replace(old, new, 1))
+    assert (done.returncode, said in done.stderr) == (2, True)
 
 
 def test_an_error_of_a_server_shows_no_password():

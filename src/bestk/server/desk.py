@@ -3,7 +3,8 @@
 Everything happens on the event loop's own thread. Kernels and SQLite let other threads run at every
 call, so that a thread of its own would wait for the interpreter thousands of times a second; and
 requests that come while a transaction is under way are the next one's. A commit costs the same for
-one answer as for hundreds: that is what lets hundreds of clients be served.
+one answer as for hundreds: that is what lets hundreds of clients be served. A database that is away
+is not waited for (`open_storage`, `is_impatient`): the answer is 503, and clients try again.
 """
 
 from __future__ import annotations

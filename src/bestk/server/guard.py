@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from bestk.errors import StorageError
 from bestk.server.limits import Limits, Meter
 from bestk.server.metrics import Metrics
 from bestk.server.tokens import ABILITIES, EVERYONE, Token, Tokens
@@ -40,6 +41,7 @@ HEADERS = [
 SECURITY_POLICY = (b"content-security-policy", POLICY.format(images="").encode())
 NO_STORE = (b"cache-control", b"no-store")
 GONE = 499  # what is counted where a client left; no answer has it
+LEAST, MOST = 0.001, 0.05  # seconds between two looks at the tokens
 LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
@@ -65,7 +67,7 @@ class Guard:
         self.app, self.tokens, self.limits, self.metrics = app, tokens, limits, metrics
         self.local = local
         self.meter = Meter()
-        self._read_at = -1.0
+        self._next = 0.0  # when tokens are read again
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -113,7 +115,7 @@ class Guard:
         headers = dict(scope["headers"])
         if self.local:
             _check_host(headers.get(b"host", b"").decode("latin-1"))
-        self._refresh()
+        self._refresh(scope["path"])
         by_cookie = False
         text, scheme = "", headers.get(b"authorization", b"").decode("latin-1")
         if scheme[:7].lower() == "bearer ":
@@ -139,12 +141,23 @@ class Guard:
         if not length.isdigit() or int(length) > self.limits.body:
             raise Refusal(413, "InputError", f"a body has at most {self.limits.body:,} bytes")
 
-    def _refresh(self) -> None:
-        """Tokens as they are now; read once for all requests of the same millisecond."""
+    def _refresh(self, path: str) -> None:
+        """Tokens as they are now, or a moment ago: to read them may take a twentieth of the time.
+
+        While the storage is away nobody is let in by tokens that may have been revoked.
+        """
         now = time.monotonic()
-        if now - self._read_at > 0.001:
+        if now < self._next:
+            return
+        try:
             self.tokens.read()
-            self._read_at = now
+        except StorageError as error:
+            if _is_open(path):
+                return
+            text = "the storage cannot be reached now; try again"  # where it is, is nobody's affair
+            raise Refusal(503, "StorageError", text, retry_after="1") from error
+        took = time.monotonic() - now
+        self._next = now + min(MOST, max(LEAST, 20 * took))
 
     def _limit(self, scope: Scope, caller: Token | None) -> None:
         address = scope["client"][0] if scope.get("client") else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from typing import Any, Literal
 
 from fastapi import APIRouter, Request, Response
@@ -12,6 +13,7 @@ from starlette.responses import PlainTextResponse, StreamingResponse
 from bestk import __version__
 from bestk.decisions import TopK
 from bestk.decisions.labels import thaw
+from bestk.errors import StorageError
 from bestk.server import documents
 from bestk.server.guard import Refusal
 from bestk.server.hall import hall_of
@@ -170,7 +172,8 @@ async def events(name: str, request: Request) -> Response:
         raise Refusal(503, "TooManyViewers", "too many watch already", retry_after="10")
 
     def is_valid() -> bool:
-        hall.tokens.read()
+        with suppress(StorageError):  # while it is away, by what was known
+            hall.tokens.read()
         return hall.tokens.is_valid(caller)
 
     stream = hall.streams.events(desk, is_valid)

@@ -33,7 +33,8 @@ async def refused(_: Request, error: Any) -> Response:
 async def explained(_: Request, error: Any) -> Response:
     """What bestk refuses."""
     status = next(status for kind, status in STATUSES if isinstance(error, kind))
-    return answer(status, type(error).__name__, str(error))
+    headers = {"retry_after": "1"} if status == 503 else {}
+    return answer(status, type(error).__name__, str(error), **headers)
 
 
 async def misread(_: Request, error: Any) -> Response:

@@ -56,7 +56,7 @@ def serve(
     say: Callable[[str], None],
 ) -> None:
     """Serve the studies of a storage until a signal says to stop."""
-    storage = open_storage(address)
+    storage = open_storage(address, is_impatient=True)
     hall = Hall(address, storage, limits or Limits(), is_loopback(host))
     hall.tokens.read()
     if not hall.tokens.are_wanted and not hall.local:

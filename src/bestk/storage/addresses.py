@@ -10,6 +10,8 @@ from bestk.storage.sqlite import SQLiteStorage
 
 __all__ = ["Address", "KeptStorage", "PostgresAddress", "file_at", "open_storage", "read_address"]
 
+IMPATIENT, REST = 1.0, 1.0  # seconds; arbitrary
+
 
 class KeptStorage(ListingStorage, CountingStorage, ClosingStorage, Protocol):
     """A storage that has an address."""
@@ -25,17 +27,24 @@ class KeptStorage(ListingStorage, CountingStorage, ClosingStorage, Protocol):
 
 
 def open_storage(
-    address: Address, *, read_only: bool = False, durability: str = "process"
+    address: Address,
+    *,
+    read_only: bool = False,
+    durability: str = "process",
+    is_impatient: bool = False,
 ) -> KeptStorage:
     """The storage at an address.
 
     With `read_only` it must be there, and nothing about it is changed. `durability` is what an
     append survives on return: the death of the process, or ("full") a power cut too; that of a
-    database is for its server to say.
+    database is for its server to say. With `is_impatient` a lock is waited for a second, and a
+    database that is away not at all, nor tried again for a second: for those who keep others
+    waiting.
     """
     read = read_address(address)
     if isinstance(read, PostgresAddress):
         from bestk.storage.postgres import PostgresStorage
 
-        return PostgresStorage(read, read_only=read_only)
+        waits = {"patience": IMPATIENT, "rest": REST} if is_impatient else {}
+        return PostgresStorage(read, read_only=read_only, **waits)
     return SQLiteStorage(read, durability, read_only=read_only)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import time
@@ -17,16 +18,21 @@ if TYPE_CHECKING:
 PATIENCE = 30.0  # seconds to wait for a lock, or for a server that is away
 FIRST, LONGEST = 0.02, 1.0  # seconds between attempts to connect, doubled each time
 DEFAULTS: dict[str, Any] = {  # parameters of libpq, unless the address has its own; arbitrary
-    "connect_timeout": 10,
     "keepalives_idle": 30,
     "keepalives_interval": 10,
     "keepalives_count": 3,
-    "tcp_user_timeout": 30_000,
 }
 SETTINGS = (  # of a session
     "SET default_transaction_isolation = 'read committed'",
     "SET client_encoding = 'UTF8'",
     "SET idle_in_transaction_session_timeout = '60s'",  # who is cut off keeps no lock
+)
+REFUSED = (  # by what is in libpq's message, which has no SQLSTATE: how to mend it
+    ("database ", "does not exist", "there is no such database; `createdb` makes one"),
+    ("role ", "does not exist", "there is no such role; `createuser` makes one"),
+    ("password authentication", "failed", "name or password are wrong"),
+    ("password", "supplied", "a password is wanted; PGPASSWORD or ~/.pgpass may hold it"),
+    ("pg_hba.conf", "", "the server lets nobody in like that; its pg_hba.conf says whom"),
 )
 REASONS = {  # by SQLSTATE
     "55P03": "another process has kept it locked for {:g} seconds; try again",
@@ -50,10 +56,14 @@ def driver() -> Any:
 class Server:
     """How to reach one; every connection carries a name of its own, by which to end lost ones."""
 
-    def __init__(self, address: PostgresAddress, read_only: bool, patience: float) -> None:
-        self.address, self.read_only, self.patience = address, read_only, patience
+    def __init__(
+        self, address: PostgresAddress, read_only: bool, patience: float, rest: float = 0.0
+    ) -> None:
+        self.address, self.read_only = address, read_only
+        self.patience, self.rest = patience, rest
         self.name = f"bestk {token_hex(8)}"
         self._was_there = False
+        self._next, self._why = 0.0, ""  # when to try again, and why not before
         psycopg = driver()
         try:
             given = psycopg.conninfo.conninfo_to_dict(address.url)
@@ -61,23 +71,39 @@ class Server:
             raise StorageError(
                 f"{address} was refused: it is no address that libpq can read"
             ) from None  # its message may show the password
-        self._parameters = DEFAULTS | given | {"application_name": self.name}
+        waits = {"connect_timeout": math.ceil(min(10.0, max(2.0, patience)))}  # 2: libpq's least
+        waits["tcp_user_timeout"] = int(1000 * min(30.0, max(5.0, patience)))
+        self._parameters = DEFAULTS | waits | given | {"application_name": self.name}
+
+    def again(self) -> Server:
+        """The same for another process."""
+        return Server(self.address, self.read_only, self.patience, self.rest)
 
     def connect(self) -> psycopg.Connection:
         """A new connection; a server that was there before is waited for."""
         psycopg, pause = driver(), FIRST
-        deadline = time.monotonic() + self.patience
+        started = time.monotonic()
+        if started < self._next:
+            raise StorageError(self._why)
+        deadline = started + (0.0 if self.rest else self.patience)
         while True:
             try:
                 connection = self._connect()
             except psycopg.OperationalError as error:
-                text = str(error).strip().replace("\n", "; ")
+                text = " ".join(str(error).split())
                 is_starting = error.sqlstate == "57P03" or "starting up" in text
-                if time.monotonic() > deadline or not (self._was_there or is_starting):
-                    raise StorageError(
-                        f"{self.address} was refused: the server cannot be reached ({text});"
-                        " nothing told before is lost"
-                    ) from None
+                signs = (why for one, two, why in REFUSED if one in text and two in text)
+                why = next(signs, "")
+                is_hopeless = why or not (self._was_there or is_starting)
+                if is_hopeless or time.monotonic() > deadline:
+                    if self.rest:  # most of the time is for others
+                        took = time.monotonic() - started
+                        self._next = started + took + max(self.rest, 4 * took)
+                    self._why = (
+                        f"{self.address} was refused: {why or 'the server cannot be reached'}"
+                        f" ({text}); nothing told before is lost"
+                    )
+                    raise StorageError(self._why) from None
                 time.sleep(pause * random.uniform(0.5, 1.0))  # not all at once
                 pause = min(2 * pause, LONGEST)
                 continue

@@ -38,7 +38,7 @@ BEGIN: LiteralString = (
     "INSERT INTO bestk_studies (name, format, length, checksum) VALUES (%s, %s, 0, %s)"
     " ON CONFLICT (name) DO NOTHING"
 )
-ALONE: LiteralString = "LOCK TABLE bestk_studies IN EXCLUSIVE MODE"  # readers go on
+ALONE: LiteralString = "BEGIN; LOCK TABLE bestk_studies IN EXCLUSIVE MODE"  # readers go on
 HEAD: LiteralString = "UPDATE bestk_studies SET length = %s, checksum = %s WHERE id = %s"
 COPY: LiteralString = (
     f"COPY bestk_log (study, batch, seq, {COLUMNS}, checksum) FROM STDIN (FORMAT BINARY)"

@@ -130,10 +130,10 @@ class Journal:
         if not isinstance(self.storage, ExclusiveStorage):
             yield
             return
+        gathered: list[Event] = []
         try:
             with self.storage.alone():
                 self.sync()
-                gathered: list[Event] = []
                 self._gathered = gathered
                 try:
                     yield
@@ -141,5 +141,5 @@ class Journal:
                     self._gathered = None
                 self.write(gathered)
         except BaseException:
-            self.is_ahead = True
+            self.is_ahead = self.is_ahead or bool(gathered)
             raise

@@ -44,7 +44,9 @@ class LogDatabase:
             self._connection: Any = psycopg.connect(address.url)
         except psycopg.Error as error:
             text = (
-                str(error).strip() if isinstance(error, psycopg.OperationalError) else "no address"
+                " ".join(str(error).split())
+                if isinstance(error, psycopg.OperationalError)
+                else "no address"
             )
             raise StorageError(f"{address} was refused: it cannot be reached ({text})") from None
         try:
