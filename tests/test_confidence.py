@@ -174,9 +174,12 @@ def test_a_family_is_made_by_name_and_its_own_sigma_may_be_repeated():
         (STARS, {"sigma": 2.0, "levels": [5, 4, 3, 2, 1]}),
         (Bounded(), {"sigma": 0.5}),
         (Bounded(-1, 3), {"low": -1, "high": 3, "sigma": 2.0}),
+        (bestk.Quantile(0.9, relative=True), {"q": 0.9, "relative": True}),
     ):
         assert make_rewards(rewards.name, **given_) == rewards
-    assert set(FAMILIES) == {"gaussian", "subgaussian", "bernoulli", "ratings", "bounded"}
+    assert set(FAMILIES) == {
+        "gaussian", "subgaussian", "bernoulli", "ratings", "bounded", "quantile",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

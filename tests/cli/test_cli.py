@@ -43,7 +43,8 @@ def test_policies_are_listed_for_people_and_for_scripts():
     data = {entry["name"]: entry for entry in json.loads(good("policies", "--json"))}
     assert set(data) == {
         "lil-rand-lucb", "lil-clucb", "lucb", "lil-lucb", "lucb++", "lil-ucb", "clucb", "ugape",
-        "uniform", "e-lucb", "e-clucb", "glr",
+        "uniform", "e-lucb", "e-clucb", "glr", "sar", "sequential-halving", "csar",
+        "track-and-stop", "eb-tc", "ttts", "kl-lucb", "kl-racing", "successive-elimination",
     }  # fmt: skip
     assert data["lucb"]["variants"] == []
     assert data["lil-ucb"]["guarantee"] is data["glr"]["guarantee"] is None

@@ -15,7 +15,10 @@ from bestk.policies import CATALOGUE
 pytestmark = pytest.mark.compiled  # threads share the work of compiled kernels only
 
 ANY = [
-    (name, variant) for name, policy in CATALOGUE.items() for variant in policy.variants or (None,)
+    (name, variant)
+    for name, policy in CATALOGUE.items()
+    if not policy.is_python
+    for variant in policy.variants or (None,)
 ]
 
 

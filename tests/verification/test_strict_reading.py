@@ -107,7 +107,7 @@ def test_null_stands_only_where_a_number_may_be_missing(stopped):
         other = changed(certificate, keys, None)
         if keys[-1] == "label" or keys[0] == "answer":
             assert failed(other, path)  # null may be a label, but it is not this one
-        elif keys[-1] in ("mean", "seen_mean", "low", "high"):
+        elif keys[-1] in ("mean", "seen_mean", "low", "high", "bound", "statistic"):
             assert failed(other, path)
         else:
             with pytest.raises(InputError, match="certificate"):

@@ -27,6 +27,15 @@ STYLES: dict[str, tuple[str, str]] = {
     "uniform": ("#888888", "h"),
     "ugape": ("#999933", "<"),
     "glr": ("#0072b2", "*"),
+    "sar": ("#117733", "X"),
+    "sequential-halving": ("#332288", "d"),
+    "csar": ("#88ccee", "p"),
+    "track-and-stop": ("#882255", "H"),
+    "eb-tc": ("#aa4499", "8"),
+    "ttts": ("#ddcc77", ">"),
+    "kl-lucb": ("#0072b2", "d"),
+    "kl-racing": ("#009e73", "p"),
+    "successive-elimination": ("#e69f00", "H"),
 }
 OTHERS = ("#882255", "#117733", "#332288", "#88ccee", "#aa4499", "#ddcc77")  # Tol's, muted
 MARKS = "Xd>pH8"
