@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bestk.arguments import duration, integer
+from bestk.arguments import count, duration, integer
 from bestk.commands.entrants import Each, Settings, read_entrants
 from bestk.commands.process import Output, how_it_failed, kill_running
 from bestk.commands.runs import NEVER, Run, agreed_limit, interrupted, kept, read_runs
@@ -234,9 +234,23 @@ class Race:
             )
         return fastest
 
-    def run(self, budget: int | None = None, watch: Watch = nullcontext) -> RaceResult:
-        """Counted runs until the rule stops, the budget is spent, or an interrupt."""
+    def run(
+        self,
+        budget: int | None = None,
+        watch: Watch = nullcontext,
+        *,
+        runs: int | None = None,
+        min_runs: int | None = None,
+    ) -> RaceResult:
+        """Counted runs until the rule stops, the budget is spent, or an interrupt.
+
+        With `runs` every command has exactly so many, in blocks of one of each; the rule looks at
+        the end, and whether it is certain then is what the evidence says. With `min_runs` every
+        command has at least so many.
+        """
+        least, budget = self._planned(runs, min_runs, budget)
         self._cut_interrupted()
+        self.study.ask_each(least)
         runner = Runner(self.study, self._measure, budget=budget, retries=0)
         runner.say = None  # the table says at the end which epsilon would do
         try:
@@ -250,6 +264,24 @@ class Race:
             self.clean_up()
         cut = Counter(run.command for run in self.runs() if run.cut)
         return RaceResult(result, self.cap, dict(cut), self.failed, self.by)
+
+    def _planned(
+        self, runs: int | None, min_runs: int | None, budget: int | None
+    ) -> tuple[int, int | None]:
+        """The least runs of each command, and the most in all."""
+        if runs is None:
+            return 0 if min_runs is None else count(min_runs, "min_runs", 1), budget
+        runs = count(runs, "runs", 1)
+        for name, other in (("min_runs", min_runs), ("budget", budget)):
+            if other is not None:
+                raise InputError(f"{name}={other} was refused: runs={runs} says how many there are")
+        done = Counter(run.command for run in self.runs())
+        for command, many in done.items():
+            if many > runs or (self.study.is_stopped and many < runs):
+                raise InputError(
+                    f"runs={runs} was refused: the race that is resumed has {many} of {command!r}"
+                )
+        return runs, runs * len(self.study.arms)
 
     def _setup(self) -> None:
         for command, entrant in self.entrants.items():
