@@ -14,13 +14,14 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bestk.arguments import count, duration, integer
 from bestk.commands.entrants import Each, Settings, read_entrants
 from bestk.commands.process import Output, how_it_failed, kill_running
+from bestk.commands.relative import Ratio, relative
 from bestk.commands.runs import NEVER, Run, agreed_limit, interrupted, kept, read_runs
 from bestk.commands.timings import Timing, timings
 from bestk.compiled.live import alone
@@ -51,11 +52,13 @@ class RaceResult:
     cut: dict[str, int]  # how many runs were cut, of the commands that had such runs
     failed: dict[str, str]  # the commands that left the race in warm-up, and why
     by: str = MEAN  # what was compared: mean, median, or which quantile
+    relative: dict[str, Ratio] = field(default_factory=dict)  # to the fastest
 
     def to_dict(self) -> dict[str, Any]:
         """The result of the study, with a few keys more."""
         more = {"cap": self.cap, "cut": self.cut, "failed": self.failed, "by": self.by}
-        return self.result.to_dict() | more
+        relative = {command: ratio.to_dict() for command, ratio in self.relative.items()}
+        return self.result.to_dict() | more | {"relative": relative}
 
 
 def default_cap(warm_ups: Sequence[float], k: int) -> float:
@@ -121,7 +124,7 @@ class Race:
             raise InputError(f"{warmup} warm-ups were refused: there must be at least 0")
         if max_time is not None and math.isinf(max_time := duration(max_time, "max_time")):
             raise InputError("max_time=inf was refused: a limit must be finite, or left out")
-        self.k, self.warmup, self.max_time = k, warmup, max_time
+        self.k, self.warmup, self.max_time, self.shell = k, warmup, max_time, shell
         around = Settings(
             shell, parameters or {}, setup, prepare, conclude, cleanup, given, output,
             ignore_failure,
@@ -263,7 +266,9 @@ class Race:
             kill_running()
             self.clean_up()
         cut = Counter(run.command for run in self.runs() if run.cut)
-        return RaceResult(result, self.cap, dict(cut), self.failed, self.by)
+        problem = self.study.problem
+        slower = relative(self.runs(), problem.rewards, problem.delta)
+        return RaceResult(result, self.cap, dict(cut), self.failed, self.by, slower)
 
     def _planned(
         self, runs: int | None, min_runs: int | None, budget: int | None
