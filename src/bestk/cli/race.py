@@ -36,9 +36,10 @@ def race(
     by: Annotated[
         str | None,
         typer.Option(
-            metavar="median|mean",
+            metavar="median|mean|pairs",
             help="What is compared. Means need a cap on times: --max-time, or 3 times the (k+1)-th"
-            " fastest warm-up.",
+            " fastest warm-up. Pairs: who is faster more often, within blocks of one run of each,"
+            " which cancels drift.",
             show_default="median",
         ),
     ] = None,
@@ -106,6 +107,7 @@ def race(
 
     Example: bestk race 'grep -c x big.txt' 'awk /x/ big.txt'
     """
+    from bestk.commands.paired import PAIRS, PairedRace
     from bestk.commands.parameters import read_parameters
     from bestk.commands.process import heed_signals
     from bestk.commands.race import Race
@@ -123,7 +125,8 @@ def race(
     lists = options.words(parameter_list, "--parameter-list")
     heed_signals()
     with reading(storage or "the race"):
-        found = Race(
+        made = PairedRace if by == PAIRS else Race
+        found = made(
             commands, k=k, delta=delta, epsilon=epsilon, by=by, quantile=quantile,
             warmup=warmup, max_time=max_time, shell=shell, setup=setup,
             parameters=read_parameters(scans, parameter_step_size or (), lists),

@@ -193,6 +193,11 @@ class Race:
         """What is compared, in words."""
         return MEAN if self._compared is None else self._compared.title
 
+    @property
+    def counted(self) -> int:
+        """Counted runs so far."""
+        return self.study.samples
+
     # --- running ----------------------------------------------------------------------------------
 
     def warm_up(self, tick: Callable[[], None] | None = None) -> None:
@@ -251,12 +256,12 @@ class Race:
         the end, and whether it is certain then is what the evidence says. With `min_runs` every
         command has at least so many.
         """
-        least, budget = self._planned(runs, min_runs, budget)
-        self._cut_interrupted()
-        self.study.ask_each(least)
-        runner = Runner(self.study, self._measure, budget=budget, retries=0)
-        runner.say = None  # the table says at the end which epsilon would do
         try:
+            least, budget = self._planned(runs, min_runs, budget)
+            self._cut_interrupted()
+            self.study.ask_each(least)
+            runner = Runner(self.study, self._measure, budget=budget, retries=0)
+            runner.say = None  # the table says at the end which epsilon would do
             self._setup()
             with watch(runner), alone():
                 result = runner.run()
@@ -319,7 +324,7 @@ class Race:
             done = entrant.run(cap)
             if not entrant.is_good(done):
                 raise ArmFailedError(
-                    f"{command!r} failed in a counted run, after {self.study.samples} that went"
+                    f"{command!r} failed in a counted run, after {self.counted} that went"
                     f" well: {how_it_failed(done)}; the race has ended, a failed run is not a time"
                 )
         except ArmFailedError as error:

@@ -10,6 +10,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from bestk.commands.paired import PAIRS
 from bestk.commands.race import MEAN, RaceResult
 from bestk.commands.relative import Ratio
 from bestk.commands.runs import NEVER
@@ -51,7 +52,7 @@ def table(
 
     Of a command that is `cut` only the least that it can be slower is known.
     """
-    numbers = (f"{by} time", "interval", "runs", "relative")
+    numbers = (f"{by if by != PAIRS else result.compares} time", "interval", "runs", "relative")
     names, right = ("rank", "command", *numbers, "status"), ("rank", *numbers)
     found = columns(*names, title="Fastest first", right=right, fold=("command",))
     arms = result.ranked
@@ -61,7 +62,7 @@ def table(
             prefix = ">= " if str(arm.label) in cut else ""
             mean, relative = duration(arm.mean), f"{prefix}{arm.mean / arms[0].mean:.2f}"
             ratio = (ratios or {}).get(str(arm.label))
-            relative += "" if ratio is None or rank == 1 else f" ({_between(ratio)})"
+            relative += "" if ratio is None or rank == 1 else _between(ratio)
         interval = _interval(arm.low, arm.high)
         label, status = Text(printable(arm.label)), Text(arm.status, COLOURS[arm.status])
         found.add_row(str(rank), label, mean, interval, f"{arm.pulls:,}", relative, status)
@@ -69,11 +70,11 @@ def table(
 
 
 def _between(ratio: Ratio) -> str:
-    """From where to where, outwards in two digits after the point."""
+    """From where to where, outwards in two digits after the point; nothing before it has an end."""
     low = f"{math.floor(100.0 * ratio.low) / 100.0:.2f}"
     if math.isinf(ratio.high):
-        return f">= {low}" if ratio.low > 0.0 else "any"
-    return f"{low} to {math.ceil(100.0 * ratio.high) / 100.0:.2f}"
+        return f" (>= {low})" if ratio.low > 0.0 else ""
+    return f" ({low} to {math.ceil(100.0 * ratio.high) / 100.0:.2f})"
 
 
 def _interval(low: float | None, high: float | None) -> str:
