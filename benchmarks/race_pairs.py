@@ -1,11 +1,13 @@
-"""Does it take fewer runs to compare commands within blocks (`bestk race --by pairs`), and what does
+"""Does it take fewer runs to compare commands within blocks (`bestk race --by pairs`)? What does
 drift that all commands share do to either rule?
 
 Two commands, log-normal times, standard deviation 10% of the mean, delta 0.05. Drift multiplies the
 times of a block: `wave`, by up to 30% either way with a period of 40 blocks; `walk`, a random walk
-of 5% a block; `warming`, 50% more in the end, half of it within 20 blocks. Races by medians run one
-command after the other as e-lucb asks, half a block each. A race that has not ended after MOST runs
-of each is cut off. Writes the table of docs/race.md; `race_pairs.py RACES` takes fewer races."""
+of 5% a block; `warming`, 50% more in the end, half of it within 20 blocks. Without drift also heavy
+tails (one run in twenty takes ten times as long) and a slow first run (of the faster command, five
+times as long, and no warm-up). Races by medians run one command after the other as e-lucb asks,
+half a block each. A race that has not ended after MOST runs of each is cut off. Writes the table of
+docs/race.md; `race_pairs.py RACES` takes fewer races."""
 
 import math
 import sys
@@ -40,35 +42,48 @@ def warming(_rng):
     return lambda block: math.log1p(0.5 * (1 - 2 ** (-block / 20)))
 
 
-DRIFTS = {"none": no_drift, "wave": wave, "walk": walk, "warming": warming}
+DRIFTS = {
+    "none": no_drift, "heavy tails": no_drift, "slow first run": no_drift,
+    "wave": wave, "walk": walk, "warming": warming,
+}  # fmt: skip
+
+
+class Times:
+    """Logarithms of the times of two commands."""
+
+    def __init__(self, slower, drift, seed):
+        self.rng, self.medians = np.random.default_rng(seed), (0.0, math.log(slower))
+        self.level, self.has_tails = DRIFTS[drift](self.rng), drift == "heavy tails"
+        self.is_slow = drift == "slow first run"
+
+    def __call__(self, arm, block):
+        time = self.medians[arm] + self.level(block) + SIGMA * self.rng.standard_normal()
+        if self.has_tails and self.rng.random() < 0.05:
+            time += math.log(10.0)
+        if self.is_slow and arm == 0:
+            time, self.is_slow = time + math.log(5.0), False
+        return time
 
 
 def by_medians(slower, drift, seed):
     """Runs of each, and whether the answer is wrong; None if there is none."""
-    rng = np.random.default_rng(seed)
-    level, medians, done = drift(rng), (0.0, math.log(slower)), [0]
+    times, done = Times(slower, drift, seed), 0
     problem = bestk.Problem(bestk.TopK(2, 1), bestk.Quantile(), delta=DELTA, maximize=False)
     stepper = problem.stepper(seed)
-
-    def run(arm):
-        done[0] += 1
-        return math.exp(medians[arm] + level(done[0] / 2) + SIGMA * rng.standard_normal())
-
-    while done[0] < 2 * MOST:
+    while done < 2 * MOST:
         arms = stepper.ask()
         if not arms:
-            return done[0] / 2, list(stepper.answer()) != [0]
+            return done / 2, list(stepper.answer()) != [0]
         for arm in arms:
-            stepper.tell(arm, run(arm))
+            done += 1
+            stepper.tell(arm, math.exp(times(arm, done / 2)))
     return MOST, None
 
 
 def by_pairs(slower, drift, seed):
-    rng = np.random.default_rng(seed)
-    level, rule = drift(rng), Pairs(2, 1, DELTA)
+    times, rule = Times(slower, drift, seed), Pairs(2, 1, DELTA)
     for block in range(MOST):
-        first, second = level(block) + SIGMA * rng.standard_normal(2)
-        rule.tell({0: first, 1: math.log(slower) + second})
+        rule.tell({arm: times(arm, block) for arm in (0, 1)})
         if rule.is_over:
             return block + 1, rule.inside != {0}
     return MOST, None
@@ -86,11 +101,11 @@ def cell(rule, slower, drift, races):
 def main():
     most = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     print("| drift | slower by | medians | pairs |\n|---|---|---|---|")
-    for drift, made in DRIFTS.items():
+    for drift in DRIFTS:
         for slower in SLOWER:
             races = min(most, RACES.get(slower, most))
             name = "a factor of 2" if slower == 2.0 else f"{slower - 1:.0%}"
-            cells = [cell(rule, slower, made, races) for rule in (by_medians, by_pairs)]
+            cells = [cell(rule, slower, drift, races) for rule in (by_medians, by_pairs)]
             print(f"| {drift} | {name} | {' | '.join(cells)} |", flush=True)
 
 
