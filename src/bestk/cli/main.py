@@ -21,6 +21,7 @@ from bestk.cli.loading import load_module
 from bestk.cli.plan import PlanCommand, plan
 from bestk.cli.policies import compile_, policies
 from bestk.cli.race import race
+from bestk.cli.race_options import RaceCommand
 from bestk.cli.reproduce import reproduce
 from bestk.cli.run import init, run
 from bestk.cli.serve import serve, token
@@ -90,11 +91,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-COMMANDS: list[Callable[..., None]] = [run, init, race, simulate, reproduce, policies]
+COMMANDS: list[Callable[..., None]] = [run, init, simulate, reproduce, policies]
 COMMANDS += [certify, verify, status, report, export, doctor, backup, serve]
 for _command in COMMANDS:
     app.command()(_command)
 app.command(cls=PlanCommand)(plan)
+app.command(cls=RaceCommand)(race)
 app.command("list")(list_)
 app.command("eval")(eval_)
 app.command("compile")(compile_)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import io
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,26 +12,34 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bestk.cli import inputs
+from bestk.cli import race_options as options
 from bestk.cli.console import note, progress, say, show, show_json
-from bestk.output import check_output, replacing
+from bestk.errors import InputError
+from bestk.output import check_output, write_text
 from bestk.report.cells import text_cell
 
 if TYPE_CHECKING:
-    from bestk.commands.race import Race
+    from bestk.commands.race import Race, RaceResult
     from bestk.study import Runner
+
+    Written = Callable[[Race], str]
 
 
 def race(
     commands: Annotated[
-        list[str], typer.Argument(metavar="COMMAND...", help="At least two, each quoted.")
+        list[str],
+        typer.Argument(
+            metavar="COMMAND...", help="Each quoted: two or more, or one with a parameter."
+        ),
     ],
     k: Annotated[int, typer.Option("-k", "--k", help="How many of the fastest to find.")] = 1,
     by: Annotated[
         str | None,
         typer.Option(
-            metavar="median|mean",
+            metavar="median|mean|pairs",
             help="What is compared. Means need a cap on times: --max-time, or 3 times the (k+1)-th"
-            " fastest warm-up.",
+            " fastest warm-up. Pairs: who is faster more often, within blocks of one run of each,"
+            " which cancels drift.",
             show_default="median",
         ),
     ] = None,
@@ -37,7 +47,9 @@ def race(
         float | None,
         typer.Option(metavar="Q", help="Compare this quantile of times, such as 0.9 for tails."),
     ] = None,
-    warmup: Annotated[int, typer.Option(help="Runs of each command before the counted ones.")] = 1,
+    warmup: Annotated[
+        int, typer.Option("-w", "--warmup", help="Runs of each command before the counted ones.")
+    ] = 1,
     max_time: Annotated[
         float | None,
         typer.Option(
@@ -47,27 +59,18 @@ def race(
             show_default="none; of means see --by",
         ),
     ] = None,
-    setup: Annotated[
-        str | None,
-        typer.Option(metavar="COMMAND", help="Run it for each command, before its first run."),
-    ] = None,
-    prepare: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COMMAND", help="Run it before every run, untimed; once, or for each command."
-        ),
-    ] = None,
-    conclude: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COMMAND", help="Run it after every run, untimed; likewise."),
-    ] = None,
-    cleanup: Annotated[
-        str | None,
-        typer.Option(metavar="COMMAND", help="Run it for each command, after the race."),
-    ] = None,
-    ignore_failure: Annotated[
-        bool, typer.Option("--ignore-failure", help="Exit codes other than 0 are runs too.")
-    ] = False,
+    runs: options.Runs = None,
+    min_runs: options.MinRuns = None,
+    parameter_scan: options.Scan = None,
+    parameter_step_size: options.Step = None,
+    parameter_list: options.Listed = None,
+    setup: options.Setup = None,
+    prepare: options.Prepare = None,
+    conclude: options.Conclude = None,
+    cleanup: options.Cleanup = None,
+    ignore_failure: options.IgnoreFailure = False,
+    input: options.Input = None,
+    output: options.Where = None,
     epsilon: Annotated[
         float,
         typer.Option(metavar="SECONDS", help="Slack: commands this close may be answered."),
@@ -96,28 +99,42 @@ def race(
         Path | None,
         typer.Option(metavar="FILE.csv", help="Output file (overwritten): every counted run."),
     ] = None,
+    export_json: options.Json = None,
+    export_csv: options.Csv = None,
+    export_markdown: options.Markdown = None,
 ) -> None:
     """Run commands until it is certain which are fastest, then stop.
 
     Example: bestk race 'grep -c x big.txt' 'awk /x/ big.txt'
     """
+    from bestk.commands.paired import PAIRS, PairedRace
+    from bestk.commands.parameters import read_parameters
     from bestk.commands.process import heed_signals
     from bestk.commands.race import Race
     from bestk.report.terminal import race as race_table
-    from bestk.storage.addresses import file_at
     from bestk.study.reading import reading
 
-    if export is not None:
-        check_output(export, None if storage is None else file_at(storage))
+    exports: dict[Written, Path | None] = {
+        _every_run: export,
+        _json: export_json,
+        _csv: export_csv,
+        _markdown: export_markdown,
+    }
+    _check(exports, output, storage, json)
+    scans = options.words(parameter_scan, "--parameter-scan")
+    lists = options.words(parameter_list, "--parameter-list")
     heed_signals()
     with reading(storage or "the race"):
-        found = Race(
+        made = PairedRace if by == PAIRS else Race
+        found = made(
             commands, k=k, delta=delta, epsilon=epsilon, by=by, quantile=quantile,
             warmup=warmup, max_time=max_time, shell=shell, setup=setup,
+            parameters=read_parameters(scans, parameter_step_size or (), lists),
             prepare=prepare, conclude=conclude, cleanup=cleanup, ignore_failure=ignore_failure,
+            given=options.read_input(input), output=options.read_output(output),
             seed=seed, storage=storage,
         )  # fmt: skip
-    with progress("warming up", warmup * len(commands)) as advance:
+    with progress("warming up", warmup * len(found.entrants)) as advance:
         found.warm_up(lambda: advance(1, "warming up"))
     for command, reason in found.failed.items():
         note(f"{command!r} failed in warm-up and leaves the race: {reason}")
@@ -125,33 +142,79 @@ def race(
         cap = f"cap {race_table.duration(found.cap)}"
         print(f"{cap}: a run that reaches it is killed and scored as the cap", flush=True)
     try:
-        code = _finish(found, budget, storage, json)
+        outcome = found.run(budget, _watch, runs=runs, min_runs=min_runs)
+        code = _finish(found, outcome, storage, json)
     finally:
-        if export is not None:
-            with replacing(export) as draft, draft.open("w", newline="", encoding="utf-8") as file:
-                writer = csv.writer(file)
-                writer.writerow(("command", "seq", "seconds", "cut"))
-                for run in found.runs():
-                    cut = str(run.cut).lower()
-                    writer.writerow((text_cell(run.command), run.seq, run.seconds, cut))
+        for written, file in exports.items():
+            if file is not None:
+                write_text(file, written(found))
     raise SystemExit(code)
 
 
-def _finish(found: Race, budget: int | None, storage: str | None, json: bool) -> int:
-    """Run it, show what was found; the exit code."""
+def _check(
+    exports: dict[Written, Path | None], output: str | None, storage: str | None, json: bool
+) -> None:
+    """Refuse files that cannot be written, or twice, or that are the race's own."""
+    from bestk.storage.addresses import file_at
+
+    own = None if storage is None else file_at(storage)
+    files = [file for file in exports.values() if file is not None]
+    if output is not None and output not in options.WAYS:
+        files.append(Path(output))
+    for place, file in enumerate(files):
+        check_output(file, own)
+        if file in files[:place] and (not file.exists() or file.is_file()):
+            raise InputError(f"{file} was refused: it would be written twice")
+    if output == "inherit" and json:
+        raise InputError("--output inherit was refused: --json prints one object and nothing else")
+
+
+def _every_run(found: Race) -> str:
+    """A line for each counted run, in their order."""
+    file = io.StringIO(newline="")
+    writer = csv.writer(file)
+    writer.writerow(("command", "seq", "seconds", "cut"))
+    for run in found.runs():
+        writer.writerow((text_cell(run.command), run.seq, run.seconds, str(run.cut).lower()))
+    return file.getvalue()
+
+
+def _json(found: Race) -> str:
+    from bestk.report import hyperfine
+
+    return hyperfine.as_json(found.timings().values())
+
+
+def _csv(found: Race) -> str:
+    from bestk.report import hyperfine
+
+    return hyperfine.as_csv(list(found.timings().values()))
+
+
+def _markdown(found: Race) -> str:
+    from bestk.report import hyperfine
+
+    return hyperfine.as_markdown(list(found.timings().values()))
+
+
+def _finish(found: Race, outcome: RaceResult, storage: str | None, json: bool) -> int:
+    """Show what was found; the exit code."""
     from bestk.report.terminal import race as race_table
     from bestk.report.terminal.timings import timings_table, warnings
 
-    outcome = found.run(budget, _watch)
     for command in found.interrupted:
         note(f"bestk: a run of {command!r} was interrupted before; it counts as cut")
     if json:
         show_json(outcome.to_dict())
     else:
-        show(race_table.table(outcome.result, race_table.at_least(outcome), outcome.by))
+        show(
+            race_table.table(
+                outcome.result, race_table.at_least(outcome), outcome.by, outcome.relative
+            )
+        )
         timings = found.timings()
         show(timings_table(timings.values()))
-        for line in (*race_table.lines(outcome), *warnings(timings)):
+        for line in (*race_table.lines(outcome), *warnings(timings, found.shell)):
             say(line)
     if outcome.result.stopped == "interrupted":
         kept = "run it again to resume" if storage else "this is the result so far"

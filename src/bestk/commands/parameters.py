@@ -5,7 +5,7 @@ What hyperfine calls a scan and a list; several of them make every combination.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import product
 from typing import NamedTuple
@@ -24,7 +24,7 @@ class Variant(NamedTuple):
 
 
 def scan(low: str, high: str, step: str | None = None) -> list[str]:
-    """From low to high in steps (by default 1), with as many digits as any of them has."""
+    """From low to high in steps (by default 1), written as hyperfine writes them: 0, 0.5, 1.0."""
     try:
         start, end, width = (Decimal(text) for text in (low, high, step or "1"))
     except InvalidOperation:
@@ -37,7 +37,7 @@ def scan(low: str, high: str, step: str | None = None) -> list[str]:
     many = int((end - start) / width) + 1
     if many > MOST:
         raise InputError(f"the scan from {low} to {high} was refused: it has {many:,} values")
-    return [f"{start + place * width:f}" for place in range(many)]
+    return [f"{start + place * width if place else start:f}" for place in range(many)]
 
 
 def values(text: str) -> list[str]:
@@ -55,6 +55,31 @@ def values(text: str) -> list[str]:
             found[-1] += letter
     if escaped:
         found[-1] += "\\"
+    return found
+
+
+def read_parameters(
+    scans: Iterable[Sequence[str]], steps: Sequence[str], lists: Iterable[Sequence[str]]
+) -> dict[str, list[str]]:
+    """The values of every parameter: (name, low, high) of scans, (name, values) of lists.
+
+    Of the steps there is none, one for all scans, or one for each.
+    """
+    scans, found = list(scans), dict[str, list[str]]()
+    if len(steps) not in (0, 1, len(scans)) or (steps and not scans):
+        raise InputError(
+            f"{len(steps)} step sizes were refused: give one for all {len(scans)} scans, or one"
+            " for each"
+        )
+    each: list[str | None] = [*steps] * (len(scans) if len(steps) == 1 else 1)
+    given = [
+        (name, scan(low, high, step))
+        for (name, low, high), step in zip(scans, each or [None] * len(scans), strict=True)
+    ]
+    for name, own in [*given, *((name, values(text)) for name, text in lists)]:
+        if name in found:
+            raise InputError(f"the parameter {name} was refused: it is given twice")
+        found[name] = own
     return found
 
 

@@ -14,13 +14,14 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bestk.arguments import duration, integer
+from bestk.arguments import count, duration, integer
 from bestk.commands.entrants import Each, Settings, read_entrants
 from bestk.commands.process import Output, how_it_failed, kill_running
+from bestk.commands.relative import Ratio, relative
 from bestk.commands.runs import NEVER, Run, agreed_limit, interrupted, kept, read_runs
 from bestk.commands.timings import Timing, timings
 from bestk.compiled.live import alone
@@ -51,11 +52,13 @@ class RaceResult:
     cut: dict[str, int]  # how many runs were cut, of the commands that had such runs
     failed: dict[str, str]  # the commands that left the race in warm-up, and why
     by: str = MEAN  # what was compared: mean, median, or which quantile
+    relative: dict[str, Ratio] = field(default_factory=dict)  # to the fastest
 
     def to_dict(self) -> dict[str, Any]:
         """The result of the study, with a few keys more."""
         more = {"cap": self.cap, "cut": self.cut, "failed": self.failed, "by": self.by}
-        return self.result.to_dict() | more
+        relative = {command: ratio.to_dict() for command, ratio in self.relative.items()}
+        return self.result.to_dict() | more | {"relative": relative}
 
 
 def default_cap(warm_ups: Sequence[float], k: int) -> float:
@@ -121,7 +124,7 @@ class Race:
             raise InputError(f"{warmup} warm-ups were refused: there must be at least 0")
         if max_time is not None and math.isinf(max_time := duration(max_time, "max_time")):
             raise InputError("max_time=inf was refused: a limit must be finite, or left out")
-        self.k, self.warmup, self.max_time = k, warmup, max_time
+        self.k, self.warmup, self.max_time, self.shell = k, warmup, max_time, shell
         around = Settings(
             shell, parameters or {}, setup, prepare, conclude, cleanup, given, output,
             ignore_failure,
@@ -190,6 +193,11 @@ class Race:
         """What is compared, in words."""
         return MEAN if self._compared is None else self._compared.title
 
+    @property
+    def counted(self) -> int:
+        """Counted runs so far."""
+        return self.study.samples
+
     # --- running ----------------------------------------------------------------------------------
 
     def warm_up(self, tick: Callable[[], None] | None = None) -> None:
@@ -234,12 +242,26 @@ class Race:
             )
         return fastest
 
-    def run(self, budget: int | None = None, watch: Watch = nullcontext) -> RaceResult:
-        """Counted runs until the rule stops, the budget is spent, or an interrupt."""
-        self._cut_interrupted()
-        runner = Runner(self.study, self._measure, budget=budget, retries=0)
-        runner.say = None  # the table says at the end which epsilon would do
+    def run(
+        self,
+        budget: int | None = None,
+        watch: Watch = nullcontext,
+        *,
+        runs: int | None = None,
+        min_runs: int | None = None,
+    ) -> RaceResult:
+        """Counted runs until the rule stops, the budget is spent, or an interrupt.
+
+        With `runs` every command has exactly so many, in blocks of one of each; the rule looks at
+        the end, and whether it is certain then is what the evidence says. With `min_runs` every
+        command has at least so many.
+        """
         try:
+            least, budget = self._planned(runs, min_runs, budget)
+            self._cut_interrupted()
+            self.study.ask_each(least)
+            runner = Runner(self.study, self._measure, budget=budget, retries=0)
+            runner.say = None  # the table says at the end which epsilon would do
             self._setup()
             with watch(runner), alone():
                 result = runner.run()
@@ -249,7 +271,27 @@ class Race:
             kill_running()
             self.clean_up()
         cut = Counter(run.command for run in self.runs() if run.cut)
-        return RaceResult(result, self.cap, dict(cut), self.failed, self.by)
+        problem = self.study.problem
+        slower = relative(self.runs(), problem.rewards, problem.delta)
+        return RaceResult(result, self.cap, dict(cut), self.failed, self.by, slower)
+
+    def _planned(
+        self, runs: int | None, min_runs: int | None, budget: int | None
+    ) -> tuple[int, int | None]:
+        """The least runs of each command, and the most in all."""
+        if runs is None:
+            return 0 if min_runs is None else count(min_runs, "min_runs", 1), budget
+        runs = count(runs, "runs", 1)
+        for name, other in (("min_runs", min_runs), ("budget", budget)):
+            if other is not None:
+                raise InputError(f"{name}={other} was refused: runs={runs} says how many there are")
+        done = Counter(run.command for run in self.runs())
+        for command, many in done.items():
+            if many > runs or (self.study.is_stopped and many < runs):
+                raise InputError(
+                    f"runs={runs} was refused: the race that is resumed has {many} of {command!r}"
+                )
+        return runs, runs * len(self.study.arms)
 
     def _setup(self) -> None:
         for command, entrant in self.entrants.items():
@@ -282,7 +324,7 @@ class Race:
             done = entrant.run(cap)
             if not entrant.is_good(done):
                 raise ArmFailedError(
-                    f"{command!r} failed in a counted run, after {self.study.samples} that went"
+                    f"{command!r} failed in a counted run, after {self.counted} that went"
                     f" well: {how_it_failed(done)}; the race has ended, a failed run is not a time"
                 )
         except ArmFailedError as error:

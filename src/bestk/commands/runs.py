@@ -11,7 +11,8 @@ from bestk.errors import InputError
 from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study import extras
-from bestk.study.extras import is_number
+from bestk.study.extras import UNIT, is_number
+from bestk.study.result import SECONDS
 
 NEVER = 1e9  # seconds: stands for a run of which only a quantile needs to know that it was long
 PROCESS = "process"  # of an extra: what is not to be summed up
@@ -39,15 +40,16 @@ class Run:
 def kept(done: Finished, limit: float | None) -> dict[str, Any]:
     """What goes into the log beside the time of a run; user and system time are summed up there."""
     process: dict[str, Any] = {"code": done.code, "limit": limit}
-    if done.usage is None:
-        return {PROCESS: process}
-    process["memory"] = done.usage.memory
-    return {"user": done.usage.user, "system": done.usage.system, PROCESS: process}
+    found: dict[str, Any] = {UNIT: SECONDS, PROCESS: process}
+    if done.usage is not None:
+        process["memory"] = done.usage.memory
+        found |= {"user": done.usage.user, "system": done.usage.system}
+    return found
 
 
 def interrupted(limit: float | None) -> dict[str, Any]:
     """What goes there for a run that was interrupted."""
-    return {PROCESS: {"interrupted": True, "limit": limit}}
+    return {UNIT: SECONDS, PROCESS: {"interrupted": True, "limit": limit}}
 
 
 def read_runs(

@@ -12,6 +12,7 @@ from collections import Counter
 from typing import Any
 
 COST = "cost"  # the name of the extra that a budget counts
+UNIT = "unit"  # that of the extra that names the unit of rewards, for people
 
 
 def split(value: Any) -> tuple[Any, Any]:
@@ -51,6 +52,7 @@ class Extras:
         self.totals: Counter[str] = Counter()
         self.kept = 0  # answers with an extra
         self.failed: Counter[int] = Counter()  # by arm
+        self.unit: str | None = None  # of rewards, as the first answer that names one has it
 
     def add(self, arm: int, data: str) -> None:
         """One more answer."""
@@ -66,6 +68,8 @@ class Extras:
             return
         self.kept += 1
         extra = found["extra"]
+        if self.unit is None and isinstance(extra, dict) and isinstance(extra.get(UNIT), str):
+            self.unit = extra[UNIT]
         for name, value in extra.items() if isinstance(extra, dict) else ():
             if is_number(value):
                 self.totals[name] += value

@@ -10,12 +10,13 @@ from typing import Any
 from bestk.decisions import TopK
 from bestk.problem import Problem
 from bestk.storage import events as ev
-from bestk.study import extras
+from bestk.study import extras, notebook
 from bestk.study.fold import Fold
 from bestk.study.forecast import slack_for
 from bestk.study.journal import Journal
+from bestk.study.result import Result, Stopped, printed
 from bestk.study.specification import Specification
-from bestk.study.summary import totals
+from bestk.study.summary import summarise, totals
 
 
 class Figures:
@@ -100,3 +101,20 @@ class Figures:
         """Sums of the numbers that answers carried beside their rewards, by name; see `costs`."""
         with self._lock:
             return totals(self._fold)
+
+    @property
+    def result(self) -> Result:
+        """The answer so far, how far it is proved, and every arm's interval."""
+        with self._lock:
+            self._journal.sync()
+            return self.summary(None)
+
+    def _repr_html_(self) -> str:
+        result = self.result
+        pulls = f"{result.samples:,} samples, {len(self._fold.open):,} open pulls"
+        return notebook.html(result, f"study {printed(self.name)}: {pulls}, {result.proof}")
+
+    def summary(self, ended: Stopped | None) -> Result:
+        """The result, with the reason why sampling ended if it was not the rule."""
+        with self._lock:
+            return summarise(self.name, self._fold, self.seconds, ended)

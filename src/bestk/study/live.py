@@ -159,7 +159,13 @@ class Display:
 
 def _rows(result: Result) -> list[tuple[str, ...]]:
     return [
-        (printed(arm.label), number(arm.mean, "-"), interval(arm), f"{arm.pulls:,}", arm.status)
+        (
+            printed(arm.label),
+            number(arm.mean, "-", result.unit),
+            interval(arm, result.unit),
+            f"{arm.pulls:,}",
+            arm.status,
+        )
         for arm in result.ranked[:ROWS]
     ]
 

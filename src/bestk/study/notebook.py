@@ -75,7 +75,7 @@ def html(result: Result, headline: str) -> str:
             more = f"... {place - before - 1:,} more arms"
             rows += f'<tr><td></td><td colspan="6" style="{_CELL}">{more}</td></tr>'
         if place < len(arms):
-            rows += _row(place, arms[place], place < answered, scale)
+            rows += _row(place, arms[place], place < answered, scale, result.unit)
     remarks = "".join(f"<div>{escape(printed(line))}</div>" for line in result.remarks)
     return (
         f"<div><div><b>{escape(headline)}</b></div>"
@@ -84,14 +84,16 @@ def html(result: Result, headline: str) -> str:
     )
 
 
-def _row(place: int, arm: ArmResult, answered: bool, scale: tuple[float, float]) -> str:
+def _row(
+    place: int, arm: ArmResult, answered: bool, scale: tuple[float, float], unit: str | None
+) -> str:
     label = escape(printed(arm.label))
     cells = [
         str(place + 1),
         f"<b>{label}</b>" if answered else label,
         _bar(arm, scale),
-        number(arm.mean, "-"),
-        interval(arm),
+        escape(number(arm.mean, "-", unit)),
+        escape(interval(arm, unit)),
         f"{arm.pulls:,}",
         f'<span style="color:{COLOURS[arm.status]}">{arm.status}</span>',
     ]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Status = Literal["in", "out", "undecided"]
 Stopped = Literal["rule", "budget", "interrupted"]
+SECONDS, SIZES = "s", ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 NAMES = 60  # letters; longer labels push their own line to the right
 
 
@@ -70,6 +71,8 @@ class Result:
     maximize: bool = field(default=True, repr=False)  #: for the order of the table
     #: what arms are compared by, and `ArmResult.mean` holds: "mean", or "median" and the like
     compares: str = "mean"
+    #: of rewards, as answers name it (docs/studies.md); "s" is shown as s, ms or us
+    unit: str | None = None
 
     @property
     def ranked(self) -> list[ArmResult]:
@@ -118,6 +121,8 @@ class Result:
         del data["maximize"]  # part of the problem, not of the result
         if self.compares == "mean":
             del data["compares"]
+        if self.unit is None:
+            del data["unit"]
         if self.claim is None:
             del data["claim"]  # as of all policies but those in Python
         data["top"] = [_plain(label) for label in self.top]
@@ -137,8 +142,8 @@ class Result:
         lines = [f"{head} {'pulls':>8}  status"]
         for rank, (name, arm) in enumerate(zip(names, self.ranked, strict=True), 1):
             lines.append(
-                f"{rank:>4}  {name:<{wide}} {number(arm.mean, '-'):>{numbers}} "
-                f" {interval(arm):<22} {arm.pulls:>8,}  {arm.status}"
+                f"{rank:>4}  {name:<{wide}} {number(arm.mean, '-', self.unit):>{numbers}} "
+                f" {interval(arm, self.unit):<22} {arm.pulls:>8,}  {arm.status}"
             )
         lines.append(f"{self.samples:,} samples, {self.proof}")
         lines += self.remarks
@@ -177,14 +182,24 @@ def rounded_up(epsilon: float) -> str:
     return f"{float(digits):g}"
 
 
-def number(value: float | None, missing: str) -> str:
-    """A mean or an end of an interval, for people."""
-    return missing if value is None else f"{value:.4g}"
+def number(value: float | None, missing: str, unit: str | None = None) -> str:
+    """A mean or an end of an interval, for people; seconds in a size that fits."""
+    if value is None or unit is None:
+        return missing if value is None else f"{value:.4g}"
+    if unit != SECONDS:
+        return f"{value:.4g} {printed(unit)}"
+    size, name = size_of(value)
+    return f"{value / size:.4g} {name}"
 
 
-def interval(arm: ArmResult) -> str:
+def size_of(seconds: float) -> tuple[float, str]:
+    """The unit that a number of seconds is shown in: its size and its name."""
+    return next((s for s in SIZES if abs(seconds) >= s[0]), SIZES[-1] if seconds else SIZES[0])
+
+
+def interval(arm: ArmResult, unit: str | None = None) -> str:
     """An arm's interval, for people."""
-    return f"[{number(arm.low, '-inf')}, {number(arm.high, 'inf')}]"
+    return f"[{number(arm.low, '-inf', unit)}, {number(arm.high, 'inf', unit)}]"
 
 
 def printed(label: Hashable) -> str:

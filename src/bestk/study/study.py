@@ -23,15 +23,13 @@ from bestk.rewards import Bounded, Rewards
 from bestk.storage import Storage, forks
 from bestk.storage import events as ev
 from bestk.storage.events import Event
-from bestk.study import extras, notebook
+from bestk.study import blocks, extras
 from bestk.study.figures import Figures
 from bestk.study.handover import Handover
 from bestk.study.items import ItemSet, read_items
 from bestk.study.journal import Journal
 from bestk.study.pulls import Names, Pull, Requested, key_of
-from bestk.study.result import Result, Stopped, printed
 from bestk.study.specification import Costs, given, specify
-from bestk.study.summary import summarise
 
 _event = partial(tuple.__new__, Event)  # quicker than its own constructor
 
@@ -109,6 +107,7 @@ class Study(Figures):
         self.specification, self.problem = begun, begun.problem
         self._fold = journal.open(begun)
         self._handover = Handover(journal, self._fold)
+        self._least = 0  # pulls of each arm before the policy decides
 
     # --- ask and tell -----------------------------------------------------------------------------
 
@@ -137,7 +136,9 @@ class Study(Figures):
                     if pulls:
                         break
                     self.require_order(f"the ask, with pull {next(iter(fold.open))} open,")
-                if fold.waiting:
+                if (due := blocks.due(fold, self._least)) is not None:
+                    arm, data = due, ev.ALONE
+                elif fold.waiting:
                     arm, data = fold.waiting[0], ""
                 else:
                     arms = fold.plan()
@@ -159,6 +160,18 @@ class Study(Figures):
                 if key in fold.open:
                     pulls.append(self._pull(key))
         return pulls
+
+    def ask_each(self, least: int) -> None:
+        """Let every arm have so many pulls, in blocks of one of each, before the policy decides.
+
+        The bounds of the policies that this is for hold whatever is sampled. Nothing of it is in
+        the log: an object that goes on with the study has to be told again.
+        """
+        self.require_order("asking for each arm")
+        self.specification.refuse_in_evaluation("asking for each arm")
+        if self.problem.judge is not None:
+            raise InputError(f"asking for each arm was refused: {self.problem.policy} is in Python")
+        self._least = count(least, "least", 0)
 
     def _stop(self) -> None:
         fold = self._fold
@@ -381,20 +394,3 @@ class Study(Figures):
         """Open pulls that later answers wait for: these do not count before those are settled."""
         with self._lock:
             return [self._pull(key) for key in self._fold.blocking]
-
-    @property
-    def result(self) -> Result:
-        """The answer so far, how far it is proved, and every arm's interval."""
-        with self._lock:
-            self._journal.sync()
-            return self.summary(None)
-
-    def _repr_html_(self) -> str:
-        result = self.result
-        pulls = f"{result.samples:,} samples, {len(self.open):,} open pulls"
-        return notebook.html(result, f"study {printed(self.name)}: {pulls}, {result.proof}")
-
-    def summary(self, ended: Stopped | None) -> Result:
-        """The result, with the reason why sampling ended if it was not the rule."""
-        with self._lock:
-            return summarise(self.name, self._fold, self.seconds, ended)

@@ -74,6 +74,7 @@ def summarise(name: str, fold: Fold, seconds: float, ended: Stopped | None) -> R
         totals=totals(fold),
         compares=problem.rewards.title,
         claim=configured.policy.claim,
+        unit=fold.extras.unit,
     )
 
 

@@ -15,6 +15,7 @@ from bestk.report.page import charts
 from bestk.report.page.charts import Scale
 from bestk.study import ArmResult, Result, Study
 from bestk.study.notebook import around, ends, shown
+from bestk.study.result import SECONDS, size_of
 from bestk.study.trajectory import Trajectory
 
 ANSWERED, RIVALS = 5, 4  # arms whose intervals are followed through time
@@ -45,7 +46,14 @@ class View:
         self.by_label = {arm.label: arm for arm in arms}
         seen = [arms[place] for place in self.shown]
         self.scale = Scale(*around(ends(seen)))
-        widths = [a.high - a.low for a in seen if a.low is not None and a.high is not None]
+        # numbers are shown in one unit; of seconds that of the first arm that has a value
+        mean = next((arm.mean for arm in arms if arm.mean is not None), 1.0)
+        self.size, self.unit = 1.0, result.unit or ""
+        if result.unit == SECONDS:
+            self.size, self.unit = size_of(mean)
+        widths = [
+            (a.high - a.low) / self.size for a in seen if a.low is not None and a.high is not None
+        ]
         narrow = min((width for width in widths if width > 0.0), default=0.01)
         self.decimals = min(8, max(0, 1 - math.floor(math.log10(narrow))))
         # before each arm has a value there is little to see; all, where too few would be left
@@ -54,7 +62,10 @@ class View:
 
     def number(self, value: float | None, missing: str) -> str:
         """A mean or an end of an interval, to two digits of the narrowest interval."""
-        return missing if value is None else f"{value:,.{self.decimals}f}"
+        if value is None:
+            return missing
+        unit = f" {escape(words.name(self.unit))}" if self.unit else ""
+        return f"{value / self.size:,.{self.decimals}f}{unit}"
 
     def interval(self, arm: ArmResult) -> str:
         """From where to where."""
@@ -98,9 +109,15 @@ def intervals(view: View) -> str:
     return (
         "<section><h2>Every arm&rsquo;s interval</h2>"
         f'<p class="soft">A dot is the {view.result.compares} of what was observed, a bar the'
-        f" interval that the policy decides by. {legend}</p>"
+        f" interval that the policy decides by. {legend}{_axis_of(view)}</p>"
         f'<ol class="arms">{axis}{rows}{axis}</ol>{rest}</section>'
     )
+
+
+def _axis_of(view: View) -> str:
+    """In which unit axes are."""
+    unit = view.result.unit
+    return f". Axes are in {escape(words.name(unit))}." if unit else ""
 
 
 def _row(view: View, place: int, most: int) -> str:

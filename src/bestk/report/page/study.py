@@ -140,6 +140,7 @@ def _settings(view: View) -> str:
         ("wanted", view.headline),
         ("error probability (delta)", f"{problem.delta:g}"),
         ("slack (epsilon)", f"{problem.epsilon:g}"),
+        *([("unit of rewards", view.result.unit)] if view.result.unit else []),
         ("rewards", problem.rewards.description),
         ("policy", words.policy(specification)),
         ("its parameters", params or "as they come"),

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Container
+from collections.abc import Container, Mapping
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from bestk.commands.paired import PAIRS
 from bestk.commands.race import MEAN, RaceResult
+from bestk.commands.relative import Ratio
 from bestk.commands.runs import NEVER
 from bestk.report.terminal.live import View
 from bestk.report.terminal.standings import COLOURS
@@ -24,6 +26,8 @@ QUIET = 2.0  # seconds before a live display: most races are over by then
 
 def duration(*times: float) -> str:
     """Three digits and a unit, that of the largest."""
+    if max(times) == 0.0:
+        return "0 s"
     if max(times) >= NEVER:  # of a run that was interrupted
         return "-"
     size, unit = next((u for u in UNITS if max(times) >= u[0]), UNITS[-1])
@@ -38,12 +42,17 @@ def at_least(race: RaceResult) -> set[str]:
     return {str(arm.label) for arm in race.result.arms if (arm.mean or 0.0) >= least}
 
 
-def table(result: Result, cut: Container[str], by: str = MEAN) -> Table:
+def table(
+    result: Result,
+    cut: Container[str],
+    by: str = MEAN,
+    ratios: Mapping[str, Ratio] | None = None,
+) -> Table:
     """Rank, command, mean or quantile with its interval, runs, slowness, what is known of it.
 
     Of a command that is `cut` only the least that it can be slower is known.
     """
-    numbers = (f"{by} time", "interval", "runs", "relative")
+    numbers = (f"{by if by != PAIRS else result.compares} time", "interval", "runs", "relative")
     names, right = ("rank", "command", *numbers, "status"), ("rank", *numbers)
     found = columns(*names, title="Fastest first", right=right, fold=("command",))
     arms = result.ranked
@@ -52,10 +61,20 @@ def table(result: Result, cut: Container[str], by: str = MEAN) -> Table:
         if arm.mean is not None and arms[0].mean is not None:
             prefix = ">= " if str(arm.label) in cut else ""
             mean, relative = duration(arm.mean), f"{prefix}{arm.mean / arms[0].mean:.2f}"
+            ratio = (ratios or {}).get(str(arm.label))
+            relative += "" if ratio is None or rank == 1 else _between(ratio)
         interval = _interval(arm.low, arm.high)
         label, status = Text(printable(arm.label)), Text(arm.status, COLOURS[arm.status])
         found.add_row(str(rank), label, mean, interval, f"{arm.pulls:,}", relative, status)
     return found
+
+
+def _between(ratio: Ratio) -> str:
+    """From where to where, outwards in two digits after the point; nothing before it has an end."""
+    low = f"{math.floor(100.0 * ratio.low) / 100.0:.2f}"
+    if math.isinf(ratio.high):
+        return f" (>= {low})" if ratio.low > 0.0 else ""
+    return f" ({low} to {math.ceil(100.0 * ratio.high) / 100.0:.2f})"
 
 
 def _interval(low: float | None, high: float | None) -> str:

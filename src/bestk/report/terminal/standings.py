@@ -39,7 +39,7 @@ class Standings:
     """The first `rows` arms as a table; intervals in numbers too, if `numbers`."""
 
     def __init__(self, result: Result, rows: int | None = None, numbers: bool = True) -> None:
-        self.arms, self.compares = result.ranked, result.compares
+        self.arms, self.compares, self.unit = result.ranked, result.compares, result.unit
         self.shown = self.arms if rows is None else self.arms[: max(1, rows)]
         self.numbers = numbers
 
@@ -68,8 +68,12 @@ class Standings:
         columns = [
             _Column("rank", [str(rank) for rank in range(1, len(labels) + 1)], is_right=True),
             _Column("arm", [set_cell_size(x, min(LABEL, cell_len(x))) for x in labels]),
-            _Column(self.compares, [number(arm.mean, "-") for arm in self.shown], is_right=True),
-            _Column("interval", [interval(arm) for arm in self.shown]),
+            _Column(
+                self.compares,
+                [number(arm.mean, "-", self.unit) for arm in self.shown],
+                is_right=True,
+            ),
+            _Column("interval", [interval(arm, self.unit) for arm in self.shown]),
             _Column("pulls", [f"{arm.pulls:,}" for arm in self.shown], is_right=True),
             _Column("status", [arm.status for arm in self.shown], coloured=True),
         ]

@@ -44,7 +44,7 @@ def summary(study: Study, result: Result) -> Table:
     table.add_column(overflow="fold")
     for name, text in (
         ("wanted", words.headline(specification, len(result.arms))),
-        ("", f"error <= {problem.delta:g}, slack {problem.epsilon:g}"),
+        ("", f"error <= {problem.delta:g}, slack {_slack(study, result)}"),
         ("rewards", problem.rewards.description),
         ("policy", words.policy(specification)),
         ("pulls", f"{pulls}; {standings.counts(result)}"),
@@ -58,6 +58,13 @@ def summary(study: Study, result: Result) -> Table:
     ):
         table.add_row(name, Text(text))
     return table
+
+
+def _slack(study: Study, result: Result) -> str:
+    """In the unit of rewards, unless it is a factor."""
+    is_factor = getattr(study.problem.rewards, "relative", False)
+    unit = None if is_factor or not study.problem.epsilon else result.unit
+    return number(study.problem.epsilon, "0", unit)
 
 
 def _scored(study: Study, result: Result) -> list[tuple[str, str]]:
@@ -76,7 +83,8 @@ def arms(study: Study, result: Result) -> Table:
             table.add_row("", Text(f"({i - before - 1:,} more)", "bright_black"))
         if i < len(ranked):
             arm = ranked[i]
-            plain = [printable(arm.label), number(arm.mean, "-"), interval(arm), f"{arm.pulls:,}"]
+            mean, ends = number(arm.mean, "-", result.unit), interval(arm, result.unit)
+            plain = [printable(arm.label), mean, ends, f"{arm.pulls:,}"]
             status = Text(arm.status, standings.COLOURS[arm.status])
             table.add_row(str(i + 1), *map(Text, plain), status)
     return table

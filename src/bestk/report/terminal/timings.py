@@ -17,6 +17,7 @@ from bestk.report.terminal.tables import columns
 from bestk.report.text import printable
 
 WIDTH = 12  # bars of a histogram
+SHORT = 0.005  # seconds, by the shell: hyperfine's, which cannot tell the shell's part below it
 
 
 def timings_table(found: Iterable[Timing]) -> Table:
@@ -32,10 +33,15 @@ def timings_table(found: Iterable[Timing]) -> Table:
     return table
 
 
-def warnings(found: Mapping[str, Timing]) -> list[str]:
-    """Outliers and drift, a line for each command that has them."""
+def warnings(found: Mapping[str, Timing], shell: bool = False) -> list[str]:
+    """Shells that take as long as their commands, outliers, drift: a line for each command."""
     said = []
     for command, one in found.items():
+        if shell and one.mean < SHORT:
+            said.append(
+                f"warning: {printable(command)} takes less than {duration(SHORT)}, much of it the"
+                " start of the shell: leave --shell out if the command needs none"
+            )
         if many := len(one.outliers):
             said.append(
                 f"warning: {many:,} of {len(one.times):,} runs of {printable(command)} are outliers"

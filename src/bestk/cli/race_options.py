@@ -1,0 +1,153 @@
+"""The options of `bestk race` that hyperfine has too, under its names and letters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from bestk.errors import InputError
+
+if TYPE_CHECKING:
+    from bestk.commands.process import Output
+
+JOINT = "\0"  # between the words of an option that takes several; no argument has one in it
+WORDS = {  # which the parser takes as one
+    "-P": ("NAME", "MIN", "MAX"),
+    "--parameter-scan": ("NAME", "MIN", "MAX"),
+    "-L": ("NAME", "VALUES"),
+    "--parameter-list": ("NAME", "VALUES"),
+}
+WAYS = ("null", "pipe", "inherit")  # where output may go, beside a file
+
+
+class RaceCommand(TyperCommand):
+    """Takes options of several words, as in `-P NAME MIN MAX`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments, the words of such an option joined before."""
+        whole, rest = [], list(args)
+        while rest:
+            whole.append(rest.pop(0))
+            if whole[-1] == "--":
+                whole += rest
+                break
+            if names := WORDS.get(whole[-1]):
+                whole.append(JOINT.join(rest[: len(names)]))
+                del rest[: len(names)]
+        return super().parse_args(ctx, whole)
+
+
+def words(given: list[str] | None, option: str) -> list[list[str]]:
+    """The words of each use of such an option."""
+    names = WORDS[option]
+    found = [text.split(JOINT) for text in given or ()]
+    for each in found:
+        if len(each) != len(names):
+            raise InputError(f"{option} {' '.join(each)} was refused: give {' '.join(names)}")
+    return found
+
+
+def read_input(text: str | None) -> Path | None:
+    """The file that commands read; none for `null`."""
+    if text is None or text == "null":
+        return None
+    path = Path(text)
+    if not path.is_file():
+        raise InputError(f"--input {text} was refused: there is no such file")
+    return path
+
+
+def read_output(text: str | None) -> Output:
+    """What becomes of what commands print."""
+    if text is None:
+        return "keep"
+    return text if text in WAYS else Path(text)  # type: ignore[return-value]
+
+
+Scan = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-P", "--parameter-scan", metavar="NAME MIN MAX",
+        help="Race every command with {NAME} replaced by each number from MIN to MAX; may be"
+        " repeated: all combinations.",
+    ),
+]  # fmt: skip
+Step = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-D", "--parameter-step-size", metavar="DELTA",
+        help="The step of --parameter-scan; once, or for each.", show_default="1",
+    ),
+]  # fmt: skip
+Listed = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-L", "--parameter-list", metavar="NAME VALUES",
+        help="The same with values between commas.",
+    ),
+]  # fmt: skip
+Setup = Annotated[
+    str | None,
+    typer.Option(
+        "-s", "--setup", metavar="COMMAND", help="Run it for each command, before its first run."
+    ),
+]
+Prepare = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-p", "--prepare", metavar="COMMAND",
+        help="Run it before every run, untimed; once, or for each command.",
+    ),
+]  # fmt: skip
+Conclude = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COMMAND", help="Run it after every run, untimed; likewise."),
+]
+Cleanup = Annotated[
+    str | None,
+    typer.Option(
+        "-c", "--cleanup", metavar="COMMAND", help="Run it for each command, after the race."
+    ),
+]
+IgnoreFailure = Annotated[
+    bool, typer.Option("-i", "--ignore-failure", help="Exit codes other than 0 are runs too.")
+]
+Input = Annotated[
+    str | None,
+    typer.Option(
+        "--input", metavar="FILE|null", help="What commands read.", show_default="null: nothing"
+    ),
+]
+Where = Annotated[
+    str | None,
+    typer.Option(
+        "--output", metavar="WHERE",
+        help="Where their output goes: null, pipe (read and thrown away), inherit, or a file.",
+        show_default="a temporary file",
+    ),
+]  # fmt: skip
+Runs = Annotated[
+    int | None,
+    typer.Option(
+        "-r", "--runs", min=1, help="Exactly so many counted runs of each command, certain or not.",
+        show_default="until it is certain",
+    ),
+]  # fmt: skip
+MinRuns = Annotated[
+    int | None,
+    typer.Option("-m", "--min-runs", min=1, help="At least so many counted runs of each."),
+]
+Json = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Output file (overwritten): hyperfine's JSON, in seconds."),
+]
+Csv = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Output file (overwritten): hyperfine's CSV.")
+]
+Markdown = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Output file (overwritten): hyperfine's table in Markdown."),
+]
