@@ -20,7 +20,7 @@ def add_policies(panels: Sequence[Panel], names: Sequence[str]) -> tuple[Panel, 
         if policy.budget:
             raise InputError(
                 f"policy {name} was refused: it spends a fixed budget, and the panels show how many"
-                " samples a policy needs; `bestk compare --budget` shows the error at a budget"
+                " samples a policy needs; `bestk simulate --budget` shows the error at a budget"
             )
         fits = [panel.k == "1" or not policy.single for panel in panels]
         if not any(fits):
