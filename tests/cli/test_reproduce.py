@@ -10,6 +10,7 @@ import pytest
 from bestk.paper import cpe, reproduce
 from bestk.paper.cpe import Structure
 from helpers.command import bestk, good, interrupt, start
+from helpers.python_policies import Lucb, registered
 
 QUICK = ["reproduce", "--quick", "--panels", "fig1b,fig2b", "--runs", "2"]
 FEW = (4, 8)  # arms: small enough for interpreted kernels
@@ -149,3 +150,41 @@ def test_an_interrupted_reproduction_says_how_to_go_on(tmp_path):
     whole = results.read_text()
     assert whole.endswith("\n")
     assert len(whole.splitlines()) >= 3
+
+
+def test_policies_are_added_to_the_panels_with_their_authors_claims(tmp_path):
+    options = ("reproduce", "--quick", "--panels", "fig1a,fig2a", "--runs", "2")
+    with registered():
+        text = " ".join(good(*options, "--out", tmp_path, "--policy", "own-lucb").split())
+        again = good(*options, "--out", tmp_path, "--policy", "own-lucb", "--policy", "lil-ucb")
+    assert "own-lucb, added; its author claims: error <= delta" in text
+    assert "lil'UCB, added" in " ".join(again.split())
+    own, lil_ucb = json.loads((tmp_path / "added.json").read_text())
+    assert (own["policy"], own["proved"], own["claim"]) == ("own-lucb", False, Lucb.guarantee)
+    assert [(point["panel"], point["arms"]) for point in own["points"]] == [
+        (panel, n) for panel in ("fig1a", "fig2a") for n in FEW
+    ]
+    assert {point["panel"] for point in lil_ucb["points"]} == {"fig2a"}  # which has K = 1
+    with open(tmp_path / "results.csv", newline="") as file:
+        rows = {(r["panel"], r["arms"], r["policy"]): r for r in csv.DictReader(file)}
+    for point in own["points"]:  # the same rewards, and LUCB's own decisions
+        mine, theirs = (
+            rows[point["panel"], str(point["arms"]), name] for name in ("own-lucb", "lucb")
+        )
+        assert mine["mean"] == theirs["mean"] == str(point["mean"])
+    page = (tmp_path / "report.html").read_text()
+    assert "its author claims: error &lt;= delta" in page
+    assert "own-lucb" in (tmp_path / "figure1.svg").read_text()
+    claims = json.loads((tmp_path / "claims.json").read_text())
+    alone = tmp_path / "alone"
+    good(*options, "--out", alone)
+    assert claims == json.loads((alone / "claims.json").read_text())
+    assert not (alone / "added.json").exists()
+
+
+def test_a_policy_that_fits_no_panel_is_refused_before_the_work(tmp_path):
+    out = tmp_path / "out"
+    for policy, why in (("sar", "fixed budget"), ("lil-ucb", "one arm"), ("lucc", "did you mean")):
+        done = bestk("reproduce", "--panels", "fig1a", "--policy", policy, "--out", out)
+        assert (done.returncode, why in done.stderr) == (2, True), done.stderr
+    assert not out.exists()

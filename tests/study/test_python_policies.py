@@ -75,6 +75,14 @@ def test_a_study_asks_and_answers_as_a_simulation_does(policy, params):
     assert sorted(study.result.top) == answer
 
 
+def test_a_policy_need_not_have_an_answer_before_every_arm_was_sampled():
+    study = begun()  # it samples one arm at a time, and divides by how often
+    run(study, Drawn(), most=3)
+    assert study.result.top == ()
+    run(study, Drawn(), most=1)
+    assert len(study.result.top) == 2
+
+
 def test_costs_are_told_negated():
     study = begun(maximize=False)
     run(study, Drawn())

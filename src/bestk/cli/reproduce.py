@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -25,33 +26,42 @@ def reproduce(
     runs: Annotated[
         int | None, typer.Option(help="Runs per point.", show_default="200, quick: 20")
     ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A policy to add to the panels of both figures, such as one of your own (bestk"
+            " --load FILE.py); may be repeated."
+        ),
+    ] = None,
     jobs: Annotated[int | None, typer.Option(help="Threads.", show_default="all cores")] = None,
     dask: Dask = None,
 ) -> None:
     """Reproduce Figures 1 and 2 of the paper and test its claims.
 
     The panel cpe draws what the paper states of combinatorial pure exploration. Writes results.csv,
-    figure1, figure2 and cpe (.png and .svg) where asked for, claims.json and report.html. An
-    interrupted run resumes where it stopped: run it again.
+    figure1, figure2 and cpe (.png and .svg) where asked for, claims.json and report.html, and of
+    policies that were added, added.json. An interrupted run resumes where it stopped: run it again.
     """
     from bestk.output import make_folder
     from bestk.paper.reproduce import choose_experiment
     from bestk.paper.results import ResultsFile
     from bestk.report import reproduction
     from bestk.report.figures.drawing import load_matplotlib
-    from bestk.report.terminal.tables import claims as table
+    from bestk.report.terminal import tables
 
-    experiment = choose_experiment(panels, quick, runs)
+    experiment = choose_experiment(panels, quick, runs, policy or ())
     load_matplotlib()  # before hours of work, not after
     with workers(dask, jobs) as (threads, executor):
         make_folder(out)
         file = ResultsFile(out / "results.csv")
         try:
-            found = experiment.run(file, threads, executor, progress)
+            found = experiment.run(file, threads or os.cpu_count(), executor, progress)
         except KeyboardInterrupt:
             note(f"{len(file.rows)} points are in {file.path}; run it again to resume")
             raise
     written = reproduction.write(found, out)
-    show(table(found.claims))
+    show(tables.claims(found.claims))
+    for each in found.added:
+        show(tables.added(each))
     for path in written:
         say(str(path))

@@ -78,7 +78,10 @@ class PythonPolicy(Protocol):
         ...
 
     def answer(self) -> Sequence[int]:
-        """The arms answered, in any order; a full round has been told, or the policy stopped."""
+        """The arms answered, in any order: at its stop, and any time once each arm was sampled.
+
+        What it asks for afterwards must not depend on whether it was called.
+        """
         ...
 
 

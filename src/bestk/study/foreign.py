@@ -111,11 +111,11 @@ class ForeignFold(Fold):
         return self.configured.policy.is_absent
 
     def present_answer(self) -> list[int]:
-        """The policy's, after its last whole round; before the first, or without it, the judge's.
+        """The policy's, after its last whole round; the judge's where the policy is not here.
 
-        The judge's answer is none before every arm has been sampled.
+        None before every arm has been sampled: a policy need not have an answer then.
         """
-        if self.turns.done and not self.is_absent:
+        if self.turns.done and self.machine.is_whole and not self.is_absent:
             return self._call("answer")
         return self.planner.answer(self.order.held.values())
 

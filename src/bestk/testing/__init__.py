@@ -11,17 +11,19 @@ Needs pytest (`pip install 'bestk[testing]'`); nothing else of bestk imports it.
 
 import pytest
 
-for _module in ("storage", "decisions", "rewards", "policies"):
+for _module in ("storage", "decisions", "rewards", "policies", "python_policies"):
     pytest.register_assert_rewrite(f"bestk.testing.{_module}")  # so that failures show values
 
 from bestk.testing.decisions import DecisionClassContract  # noqa: E402 - rewritten on import
 from bestk.testing.policies import PolicyContract, Steps  # noqa: E402
+from bestk.testing.python_policies import PythonPolicyContract  # noqa: E402
 from bestk.testing.rewards import RewardFamilyContract, Source  # noqa: E402
 from bestk.testing.storage import StorageContract  # noqa: E402
 
 __all__ = [
     "DecisionClassContract",
     "PolicyContract",
+    "PythonPolicyContract",
     "RewardFamilyContract",
     "Source",
     "Steps",

@@ -46,6 +46,15 @@ def test_a_round_judges_by_its_own_samples_unless_told_otherwise(means, wins):
     assert policy.answer() == [wins]
 
 
+def test_between_two_rounds_it_answers_by_the_last_one():
+    policy = SequentialHalving()
+    policy.start(question(4, 1, budget=48), None)
+    for arm in policy.ask():
+        policy.tell(arm, float(arm))
+    assert set(policy.ask()) == {2, 3}
+    assert policy.answer() == [3]
+
+
 def test_the_budget_is_never_exceeded_and_mostly_used():
     rng = np.random.default_rng(3)
     for _ in range(60):

@@ -53,6 +53,7 @@ class SequentialHalving(Tally):
         self.forgets = problem.params.get(MEANS.name, ROUND) == ROUND
         self.left: IntArray = np.arange(self.n_arms)  # line 1: S_0
         self.round = 0
+        self.is_over = False  # a round, whose means count until the first reward of the next
 
     def ask(self) -> Sequence[int]:
         """The pulls of the next round; none when K arms are left."""
@@ -63,10 +64,16 @@ class SequentialHalving(Tally):
         if self.round == self.rounds:  # line 2
             return []
         self.round += 1
-        if self.forgets:
-            self.begin(self.n_arms)
+        self.is_over = self.forgets
         times = self.budget // (len(self.left) * self.rounds)  # line 3: t_r
         return rounds_of(self.left, times)
+
+    def tell(self, arm: int, reward: float) -> None:
+        """One reward of one arm."""
+        if self.is_over:
+            self.begin(self.n_arms)
+            self.is_over = False
+        super().tell(arm, reward)
 
     def answer(self) -> Sequence[int]:
         """Line 5: what is left; before the end, the best of it."""

@@ -25,7 +25,7 @@ def lower_bound(panel: Panel, arms: int) -> float:
 
 
 def _draw_panel(axes: Axes, panel: Panel, rows: Sequence[Row]) -> None:
-    for policy in panel.policies:
+    for policy in dict.fromkeys((*panel.policies, *(row.policy for row in rows))):
         own = sorted((row for row in rows if row.policy == policy), key=lambda row: row.arms)
         if not own:
             continue
@@ -78,15 +78,17 @@ def draw(figure: int, rows: Rows) -> Figure | None:
     for axes in cells:
         handles, labels = axes.get_legend_handles_labels()
         entries.update(zip(labels, handles, strict=True))
+    wide, lines_below = 2 * columns, -(-len(entries) // (2 * columns))
     drawing.legend(
-        entries.values(), entries.keys(), loc="lower center", ncols=4, frameon=False, fontsize=9
+        entries.values(), entries.keys(), loc="lower center", ncols=wide, frameon=False, fontsize=9
     )
     runs = ", ".join(map(str, sorted({row.runs for row in rows.values()})))
     drawing.suptitle(
-        f"Figure {figure}: mean samples per arm over {runs} runs, with 95% intervals (ν = {NU})",
+        f"Figure {figure}: mean samples per arm over {runs} runs,{' ' if columns > 1 else chr(10)}"
+        f"with 95% intervals (ν = {NU})",
         fontsize=11,
     )
-    drawing.tight_layout(rect=(0, 0.55 / drawing.get_figheight(), 1, 0.995))
+    drawing.tight_layout(rect=(0, (0.15 + 0.2 * lines_below) / drawing.get_figheight(), 1, 0.995))
     return drawing  # type: ignore[no-any-return]  # pyplot is loaded when first needed
 
 

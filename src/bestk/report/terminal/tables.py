@@ -14,6 +14,7 @@ from bestk.policies import Policy
 from bestk.report.text import printable
 
 if TYPE_CHECKING:
+    from bestk.paper.added import Added
     from bestk.paper.verdicts import Claim
     from bestk.simulation import Comparison, SimulationResult
 
@@ -127,4 +128,16 @@ def claims(found: Sequence[Claim]) -> Table:
         verdict = "[green]holds[/green]" if claim.holds else "[red]does not hold[/red]"
         interval = rf"\[{claim.ci[0]:.3g}, {claim.ci[1]:.3g}]"
         table.add_row(claim.id, claim.claim, f"{claim.statistic:.3g}", interval, verdict)
+    return table
+
+
+def added(found: Added) -> Table:
+    """A policy that was added to the paper's panels, with what is known of its error."""
+    title = printable(f"{found.title}, added; {found.words}")
+    names = ("panel", "N", "mean samples", "of e-lucb's [95%]", "wrong", "cut off")
+    table = columns(*names, title=escape(title), right=names[1:])
+    for row, ratio in found.points:
+        samples = f"{row.mean:,.0f} ± {row.sem:,.0f}"
+        wrong, cut = f"{row.wrong} of {row.runs}", str(row.unfinished)
+        table.add_row(row.panel, str(row.arms), samples, escape(str(ratio)), wrong, cut)
     return table
