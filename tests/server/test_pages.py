@@ -121,6 +121,12 @@ def test_two_raters_never_get_the_same_open_pull_and_skipped_ones_are_given_back
     with pages[0].expect_response(asked) as found:
         pages[0].reload()  # the same pull again: nothing is lost by it
     assert found.value.json()["pulls"][0]["id"] == pulls[2]
+    pages[1].locator(SETTLED).first.wait_for()
+    with pages[1].expect_response(asked) as found:
+        pages[1].keyboard.press("2")  # the other rater gets what was skipped
+    assert found.value.json()["pulls"][0]["id"] == pulls[0]
+    told = server.get(f"/{name}/snapshot")
+    assert (told["open"], told["failures"]) == (2, 0)
 
 
 @pytest.mark.parametrize("role", [None, "bestk_0_wrong"])

@@ -145,7 +145,8 @@ async function begin() {
     write(at("title"), page.title || name);
     write(at("question"), page.question || "How good is this?");
     showLevels(page.levels);
-    at("skip").addEventListener("click", () => pull && settle("forget", { pull: pull.id }, at("skip")));
+    at("skip").addEventListener("click", () =>
+      pull && settle("release", { pulls: [pull.id], skip: true }, at("skip")));
     addEventListener("keydown", keys);
     await Promise.all([next(), showProgress()]);
   } catch (refused) {
