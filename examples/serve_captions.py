@@ -29,16 +29,30 @@ PAGE = {
     ],
     "show_standings": True,
 }
+# `bestk`, but it ends when its input does: that is when this program is gone, killed or not
+UNTIL_GONE = """
+import os, signal, threading
+def end():
+    os.read(0, 1)
+    os.kill(os.getpid(), signal.SIGTERM)
+threading.Thread(target=end, daemon=True).start()
+from bestk.cli.main import main
+main()
+"""
 
 
 class Server:
     """A server of its own, as another process, and requests to it."""
 
     def __init__(self, file, port):
-        command = [sys.executable, "-m", "bestk", "serve", str(file), "--port", str(port)]
+        command = [sys.executable, "-c", UNTIL_GONE, "serve", str(file), "--port", str(port)]
         # in a group of its own: Ctrl-C reaches this program alone, which ends the server in turn
         self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, text=True, start_new_session=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
         )
         said = self.process.stdout.readline().split()
         if not said:

@@ -45,10 +45,14 @@ class Served:
         self.address = self.process.stdout.readline().split()[-1]
         self.token = token
 
+    def get(self, path):
+        return self.post(path, None)
+
     def post(self, path, body):
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self.token}"}
         url = f"{self.address}/api/studies{quote(path)}"
-        request = urllib.request.Request(url, json.dumps(body).encode(), headers)
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(url, data, headers)
         with urllib.request.urlopen(request, timeout=30) as answer:
             return json.load(answer)
 

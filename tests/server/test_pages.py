@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import bestk
 from helpers.browser import Served, chromium
 
 pytest.importorskip("fastapi", reason="bestk[serve] is not installed")
@@ -15,6 +16,7 @@ SCRIPT = "<script>alert(1)</script>"
 LEVELS = [{"value": 0.0, "label": "bad"}, {"value": 1.0, "label": "good"}]
 PAGE = {"title": "The contest", "question": "How good?", "levels": LEVELS}
 SETTLED = "#rating:not([aria-busy=true]):visible, #thanks:visible"
+ENDINGS = {"report": "html", "certificate": "cert.json", "csv": "csv", "jsonl": "jsonl"}
 OPEN_ROLES = ("admin", "rate", "view")
 
 
@@ -121,6 +123,12 @@ def test_two_raters_never_get_the_same_open_pull_and_skipped_ones_are_given_back
     with pages[0].expect_response(asked) as found:
         pages[0].reload()  # the same pull again: nothing is lost by it
     assert found.value.json()["pulls"][0]["id"] == pulls[2]
+    pages[1].locator(SETTLED).first.wait_for()
+    with pages[1].expect_response(asked) as found:
+        pages[1].keyboard.press("2")  # the other rater gets what was skipped
+    assert found.value.json()["pulls"][0]["id"] == pulls[0]
+    told = server.get(f"/{name}/snapshot")
+    assert (told["open"], told["failures"]) == (2, 0)
 
 
 @pytest.mark.parametrize("role", [None, "bestk_0_wrong"])
@@ -173,6 +181,111 @@ def test_axe_finds_nothing_serious_and_nothing_is_wider_than_a_phone(server, vis
         ]
         assert bad == []
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_what_is_said_of_sets_and_quantiles_is_what_was_proved(tokens, visit):
+    edges = [(left, right) for left in "ab" for right in "xy"]
+    matching = bestk.BipartiteMatching(edges, perfect=True)
+    sets = bestk.Study("pairs", edges, decision=matching, storage=tokens[0], seed=1)
+    quick = bestk.Study(
+        "quick",
+        ["a", "b"],
+        k=1,
+        rewards=bestk.Quantile(),
+        maximize=False,
+        storage=tokens[0],
+        seed=1,
+    )
+    for begun in (sets, quick):
+        for pull in begun.ask(4):
+            begun.tell(pull, 0.5)
+    page = visit("/studies/pairs")
+    page.locator("#headline", has_text="The matching with the largest total mean").wait_for()
+    page.locator("#verdict", has_text="the total of the true means of this matching").wait_for()
+    page = visit("/studies/quick")
+    page.locator("#headline", has_text="with the smallest median").wait_for()
+    page.locator(".row .numbers", has_text="\N{MINUS SIGN}∞ to ∞").first.wait_for()
+    assert "mean" not in page.locator("main").inner_text()
+    assert page.locator("#rate").is_hidden()  # times are measured, not rated
+
+
+def test_report_certificate_and_answers_can_be_downloaded(tokens, visit):
+    begun = bestk.Study(
+        "kept", ["a", "b"], k=1, epsilon=0.9, rewards=bestk.Bernoulli(), storage=tokens[0], seed=1
+    )
+    while pulls := begun.ask(10):
+        for pull in pulls:
+            begun.tell(pull, float(pull.arm == "a"))
+    page = visit("/studies/kept", "view")
+    page.locator("#badge", has_text="certified").wait_for()
+    starts = {"report": "<!", "certificate": "{", "csv": "study,", "jsonl": "{"}
+    for link, start in starts.items():
+        with page.expect_download() as found:
+            page.click(f"#{link}")
+        assert found.value.suggested_filename.endswith(ENDINGS[link])
+        assert Path(found.value.path()).read_text(encoding="utf-8").lower().startswith(start)
+    page = visit("/studies", "view")
+    with page.expect_download() as found:
+        page.locator("li", has_text="kept").get_by_text("Certificate").click()
+    assert found.value.suggested_filename == "kept.cert.json"
+
+
+def test_the_theme_is_switched_and_kept(visit):
+    page = visit("/studies", color_scheme="light")
+    ink = "getComputedStyle(document.body).backgroundColor"
+    before = page.evaluate(ink)
+    page.get_by_label("Switch to dark colours").click()
+    after = page.evaluate(ink)
+    assert after != before
+    page.reload()
+    page.get_by_label("Switch to light colours").wait_for()
+    assert page.evaluate(ink) == after
+
+
+def test_pictures_come_from_allowed_hosts_alone_which_others_are_not_told_of(server, visit):
+    own = f"{server.address}/static/icon.svg"
+    settings = {**PAGE, "image_hosts": [server.address], "item_kind": "columns", "context": own}
+    name = study(server, "pictures", [f"{own}?1", f"{own}?2"], page=settings)
+    page = visit(f"/studies/{name}/rate", "rate")
+    page.locator("#item img").wait_for()
+    page.locator("#stage.columns #context img").wait_for()
+    assert page.evaluate("document.querySelector('#item img').naturalWidth") > 0
+    blocked = """new Promise((done) => {
+        addEventListener("securitypolicyviolation", (event) => done(event.effectiveDirective));
+        new Image().src = "http://pictures.example/a.png";
+    })"""
+    assert page.evaluate(blocked) == "img-src"
+    assert page.asked.pop() == "http://pictures.example/a.png"  # refused before it was sent
+    host = server.address.rpartition("/")[2]
+    for role, is_told in (("rate", True), (None, False), ("bestk_0_wrong", False)):
+        page = visit("/login", role)
+        policy = page.request.get(f"{server.address}/studies/{name}/rate").headers
+        assert (host in policy["content-security-policy"]) == is_told
+
+
+def test_a_study_can_be_read_and_rated_with_the_keyboard_alone(server, visit):
+    name = study(server, "keys", epsilon=0.0)
+    answer(server, name, 1)
+    page = visit(f"/studies/{name}")
+    page.locator(".row").first.wait_for()
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == "standings":
+            break
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.locator("#arm[open]").wait_for()
+    page.keyboard.press("Escape")
+    page.locator("#arm:not([open])").wait_for(state="attached")
+    page = visit(f"/studies/{name}/rate")
+    page.locator("#item.fresh").wait_for()
+    for _ in range(10):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.textContent").endswith("good"):
+            break
+    with page.expect_response(lambda response: response.url.endswith("/tell")) as told:
+        page.keyboard.press("Enter")
+    assert told.value.json()["told"] == 1
 
 
 def test_a_form_creates_a_study(visit):

@@ -108,9 +108,10 @@ class OfPull(Message):
 
 
 class Pulls(Message):
-    """Several pulls."""
+    """Several pulls; with `skip` their worker wants others before them."""
 
     pulls: Annotated[list[Text], Field(max_length=1000)]
+    skip: bool = False
 
 
 class Observation(Message):

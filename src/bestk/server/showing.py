@@ -9,9 +9,10 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from starlette.responses import RedirectResponse
 
-from bestk.server.guard import COOKIE, POLICY, Refusal
+from bestk.server.guard import CALLER, COOKIE, POLICY, Refusal
 from bestk.server.hall import hall_of
 from bestk.server.messages import Login
+from bestk.server.tokens import Token
 
 router = APIRouter(include_in_schema=False)
 FRESH = {"cache-control": "no-cache"}
@@ -60,8 +61,11 @@ async def study(request: Request) -> Response:
 @router.get("/studies/{name}/rate")
 async def rate(name: str, request: Request) -> Response:
     """One item at a time, for people; images come from the hosts that the study allows."""
-    settings: dict[str, Any] = hall_of(request).catalogue.page(name)
-    hosts = "".join(f" {host}" for host in settings.get("image_hosts", ()))
+    hosts = ""
+    caller: Token | None = request.scope[CALLER]
+    if caller is not None and caller.allows("rate", name):  # others are not told of the hosts
+        settings: dict[str, Any] = hall_of(request).catalogue.page(name)
+        hosts = "".join(f" {host}" for host in settings.get("image_hosts", ()))
     return served(request, "rate.html", hosts)
 
 

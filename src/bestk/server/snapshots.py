@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from bestk.decisions import TopK
+from bestk.report import words
 from bestk.report.words import name as printed
 from bestk.study.shared import SharedStudy
 
@@ -47,12 +48,17 @@ class Snapshots:
         statuses = [arm.status for arm in result.arms]
         n_in, n_out = statuses.count("in"), statuses.count("out")
         self._remember([result.samples, result.certifiable_epsilon, n_in, n_out])
+        specification = study.specification
         low_high = result.forecast_interval
         forecast = None
         if result.forecast is not None and low_high is not None:
             forecast = {"more": result.forecast, "low": low_high[0], "high": low_high[1]}
         return {
             "name": study.name,
+            "headline": words.headline(specification, len(result.arms)),
+            "verdict": " ".join(words.certificate(specification, result)),
+            "compared": study.problem.rewards.title,
+            "cost": result.totals.get("cost") if study.problem.costs is not None else None,
             "k": decision.k if isinstance(decision, TopK) else len(result.top),
             "samples": result.samples,
             "open": study.n_open,

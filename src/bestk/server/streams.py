@@ -39,7 +39,7 @@ class Watch:
         started = time.perf_counter()
         study = self.desk.study
         events = study.look()
-        if events == self._seen:
+        if events == self._seen and not self.snapshots.full.get("rate"):  # the pace has to settle
             return None
         self._seen = events
         text = _event("standings", self.snapshots.take(study))

@@ -157,13 +157,8 @@ async def retry(name: str, given: OfPull, request: Request) -> Response:
 
 @router.post("/forget", summary="A pull is given up")
 async def forget(name: str, given: OfPull, request: Request) -> Response:
-    """A rater skips an item by it; again it changes nothing."""
-    hall = hall_of(request)
-    token, desk = await hall.enter(request, "rate", name)
-    if not works(token):
-        require_own(desk, token, given.pull)
-    await desk.do(lambda study: study.give_up(given.pull))
-    return reply(state_of(desk.study))
+    """A late answer to it will be refused; again it changes nothing."""
+    return await act(request, name, "work", lambda study: study.give_up(given.pull))
 
 
 @router.post("/fail-low", summary="A pull counts as the worst reward")
@@ -174,8 +169,17 @@ async def fail_low(name: str, given: OfPull, request: Request) -> Response:
 
 @router.post("/release", summary="Nobody makes these pulls any more")
 async def release(name: str, given: Pulls, request: Request) -> Response:
-    """They are handed out again, with the same ids."""
-    return await act(request, name, "work", lambda study: study.release_all(given.pulls))
+    """They are handed out again, with the same ids.
+
+    With `skip` only the caller's own, and to others first; a token for rating can do no other.
+    """
+    hall = hall_of(request)
+    token, desk = await hall.enter(request, "rate", name)
+    if given.skip or not works(token):
+        await desk.do(lambda study: study.skip(given.pulls, token.id))
+    else:
+        await desk.do(lambda study: study.release_all(given.pulls))
+    return reply(state_of(desk.study))
 
 
 @router.post("/check", summary="Whether the answer is certain by now")

@@ -1,14 +1,15 @@
 """Pulls that nobody makes any more: given up when their lease runs out, or else handed out again.
 
 Each goes to one worker: what the log says of who took it first decides between processes. Where
-there is a lease nothing is handed out again. It runs from when this process first saw the pull, by
-its own steady clock: the times in the log are of other clocks, which may be a day off, or be set.
+there is a lease nothing is handed out again but what was given back. It runs from when this process
+first saw the pull, or handed it out again, by its own steady clock: the times in the log are of
+other clocks, which may be a day off, or be set.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from bestk.storage import events as ev
 from bestk.study.fold import Fold
@@ -42,22 +43,25 @@ class Handover:
         self._since = {key: self._since.get(key, now) for key in self._fold.open}
         return [key for key, since in self._since.items() if now - since > self._lease]
 
-    def look(self) -> bool:
-        """Look for pulls to take over; whether there are any."""
-        holders = self._fold.holders
-        gone = (key for key in self._fold.open if self.is_gone(holders[key]))
-        self._waiting = list(gone) if self._lease is None else []
-        return bool(self._waiting)
+    def look(self, spared: Collection[str] = ()) -> bool:
+        """Look for pulls to take over; whether there are any but those spared."""
+        holders, is_gone = self._fold.holders, self.is_gone
+        if self._lease is not None:
+            is_gone = NOBODY.__eq__
+        self._waiting = [key for key in self._fold.open if is_gone(holders[key])]
+        return any(key not in spared for key in self._waiting)
 
-    def take(self, names: Names | Requested) -> str | None:
-        """The next one, which is held by that name from now on."""
+    def take(self, names: Names | Requested, spared: Collection[str] = ()) -> str | None:
+        """The next one but those spared, which is held by that name from now on."""
         if self._waiting is None:
             self.look()
-        while self._waiting:
-            key, fold, mine = self._waiting.pop(0), self._fold, names.token
+        fold, mine = self._fold, names.token
+        while key := next((key for key in self._waiting or () if key not in spared), None):
+            self._waiting = [other for other in self._waiting or () if other != key]
             if key in fold.open:
                 self._journal.log(ev.REISSUED, key, data=f"{fold.holders[key]} {mine}")
             if key in fold.open and fold.holders[key] == mine:
+                self._since.pop(key, None)  # a lease of its own
                 return key
         return None
 
@@ -65,7 +69,7 @@ class Handover:
         """Nobody makes these pulls any more; the log says so, for whoever resumes the study."""
         keys, fold, mine = list(keys), self._fold, self.names.token
         self._waiting = [*(self._waiting or ()), *keys]
-        for key in keys if self._lease is None else ():
+        for key in keys:
             if fold.stopped is None and key in fold.open:
                 holder = fold.holders[key]
                 if holder == mine or holder.startswith(WORKER):
@@ -73,7 +77,7 @@ class Handover:
 
     def is_free(self, key: str) -> bool:
         """Whether a pull is handed out to the next who asks."""
-        return key in (self._waiting or ())
+        return self._fold.holders[key] == NOBODY
 
     def is_held_elsewhere(self, key: str) -> bool:
         """Whether another holder that lives makes a pull."""

@@ -15,6 +15,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from bestk.kernels.types import LIL_UCB
 from bestk.study import extras
 from bestk.study.pulls import WORKER, Pull, Requested, is_gone
 from bestk.study.study import Study
@@ -85,6 +86,7 @@ class SharedStudy(Study):
         self._handover.pause = LAPSES
         self._again: dict[str, list[str]] = {}  # pulls handed out anew, by the token of the request
         self._handover.is_gone = self._is_gone
+        self._skipped: dict[Worker, set[str]] = {}  # pulls that a worker gave back to be spared
         holders = self._fold.holders
         for key in self._fold.answers:
             self.told[Worker.of(holders[key])] += 1
@@ -173,17 +175,30 @@ class SharedStudy(Study):
         while self._fold.knows(key := names.name(len(known) + 1)):
             known.append(key)
         known += self._again.get(names.token, [])
-        if known:
-            return [self._pull(key) for key in known if key in open_]
+        if known:  # without those that were given back: they may be with somebody else
+            holders = self._fold.holders
+            own = (key for key in known if key in open_ and holders[key] == names.token)
+            return [self._pull(key) for key in own]
         if request.again:
             mine = [key for key in open_ if self._fold.holders[key].startswith(worker.token)]
             if mine:
                 return [self._pull(key) for key in mine[: request.n]]
-        pulls = self._ask(request.n, names)
+        spared = self._spared(worker)
+        pulls = self._ask(request.n, names, spared)
+        if spared and not pulls:  # nothing else is left
+            pulls = self._ask(request.n, names)
         for pull in pulls:
             if not pull.id.startswith(names.token):
                 self._again.setdefault(names.token, []).append(pull.id)
         return pulls
+
+    def _spared(self, worker: Worker) -> set[str]:
+        """What a worker skipped and is still open; of lil-ucb's one pull at a time, nothing."""
+        skipped = self._skipped.get(worker.stored)
+        if not skipped or self._fold.spec.family == LIL_UCB:
+            return set()
+        skipped &= self._fold.open.keys()
+        return skipped
 
     # --- repeated, they change nothing ------------------------------------------------------------
 
@@ -206,6 +221,15 @@ class SharedStudy(Study):
         """`release` those that are open and that somebody has."""
         held = [key for key in pulls if key in self._fold.open]
         self.release(self._pull(key) for key in held if not self._handover.is_free(key))
+
+    def skip(self, pulls: Sequence[str], owner: str) -> None:
+        """Give back those that the owner's workers have; these are given others before them."""
+        held = [key for key in pulls if key in self._fold.open and self.owns(owner, key)]
+        for key in held:
+            worker = self.holder(key)
+            if worker is not None:
+                self._skipped.setdefault(worker, set()).add(key)
+        self.release_all(held)
 
     def admit(self, arm: Hashable) -> None:
         """`add_arm`, unless it is there."""

@@ -10,7 +10,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -119,7 +119,7 @@ class Study(Figures):
         """
         return self._ask(count(n, "n", 1), self._handover.names)
 
-    def _ask(self, n: int, names: Names | Requested) -> list[Pull]:  # held by that name
+    def _ask(self, n: int, names: Names | Requested, spared: Collection[str] = ()) -> list[Pull]:
         pulls: list[Pull] = []
         with self._lock:
             self._journal.sync()
@@ -129,7 +129,7 @@ class Study(Figures):
             while len(pulls) < n:
                 if fold.stopped is not None:
                     break
-                if (taken := self._handover.take(names)) is not None:
+                if (taken := self._handover.take(names, spared)) is not None:
                     pulls.append(self._pull(taken))
                     continue
                 if fold.spec.family == LIL_UCB and fold.open:
@@ -146,7 +146,7 @@ class Study(Figures):
                         self._stop()
                         continue  # unless something came at that moment
                     if not arms:
-                        if self._handover.look():
+                        if self._handover.look(spared):
                             continue
                         break
                     arm, data = arms[0], "+" + ",".join(map(str, arms[1:]))

@@ -38,12 +38,6 @@ export const count = (value) => whole.format(value);
 /** A number and what there is of it. */
 export const many = (value, what) => `${count(value)} ${what}${value === 1 ? "" : "s"}`;
 
-/** 1st, 2nd, 3rd, 4th, ..., 11th. */
-export function ordinal(value) {
-  const teen = value % 100 > 10 && value % 100 < 14;
-  return `${count(value)}${(!teen && ["th", "st", "nd", "rd"][value % 10]) || "th"}`;
-}
-
 /** A slack in three digits, rounded up: what is said must not promise more than was proved. */
 export function roundedUp(value) {
   if (!(value > 0)) return "0";

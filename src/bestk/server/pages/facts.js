@@ -1,18 +1,9 @@
 // What is said of a study beside its standings: the verdict, the figures, who is pulling.
 
-import { count, make, many, ordinal, roundedUp, write } from "./dom.js";
-
-const percent = (delta) => `${Number((100 * (1 - delta)).toPrecision(10))}%`;
-
-// a class of sets, such as paths: its arms are not ranked one by one
-const isSet = (k, decision) => !k || (decision !== undefined && decision !== "top-k");
+import { count, make, many, roundedUp, write } from "./dom.js";
 
 /** What is looked for. */
-export function headline({ k, size, maximize, decision }) {
-  if (isSet(k, decision)) return `The best set of ${count(size)} arms.`;
-  const arms = k > 1 ? `${count(k)} arms` : "arm";
-  return `The ${arms} of ${count(size)} with the ${maximize ? "largest" : "smallest"} mean.`;
-}
+export const headline = ({ headline: text }) => `${text[0].toUpperCase()}${text.slice(1)}.`;
 
 /** Running, certified, or ended otherwise: what the badge says, and its class. */
 export function badge({ stopped, certified }) {
@@ -21,27 +12,12 @@ export function badge({ stopped, certified }) {
   return ["running", "live"];
 }
 
-/** How far the answer is proved, in a sentence or two; never more than the server's numbers say. */
-export function verdict(state) {
-  const { k, certified, stopped, epsilon, certifiable_epsilon: certain, delta, maximize, samples } = state;
-  const surely = `With probability at least ${percent(delta)}`;
-  const claim = (slack) => {
-    if (isSet(k, state.decision)) return `the total mean of the answer is within ${roundedUp(slack)} of the best there is`;
-    const arms = k > 1 ? `every one of these ${count(k)} arms` : "this arm";
-    const [best, worse, side] = maximize ? ["largest", "smaller", "below"] : ["smallest", "larger", "above"];
-    const edge = `the ${k > 1 ? `${ordinal(k)} ` : ""}${best}`;
-    const how = slack > 0 ? `at most ${roundedUp(slack)} ${side}` : `no ${worse} than`;
-    return `${arms} has a true mean ${how} ${edge}`;
-  };
-  if (certified) return `Certified. ${surely}, ${claim(epsilon)}.`;
-  if (stopped) return "Ended without a certificate.";
-  if (!samples) return "Nobody has answered yet.";
-  if (certain === null || certain === undefined) return "Not certified: not every arm has been observed yet.";
-  return `Not certified yet. What can be said now: ${surely.toLowerCase()}, ${claim(certain)}.`;
-}
+/** How far the answer is proved: the server's own sentences, which are those of the report. */
+export const verdict = ({ samples, verdict: text }) => (samples ? text : "Nobody has answered yet.");
 
 /** The figures: [what, value, remark]. */
-export function figures({ samples, rate, forecast, open, failures, stopped, epsilon, certifiable_epsilon: certain }) {
+export function figures(state) {
+  const { samples, rate, forecast, open, failures, stopped, epsilon, cost, certifiable_epsilon: certain } = state;
   const left = stopped
     ? ["more answers needed", "none", ""]
     : forecast
@@ -51,7 +27,7 @@ export function figures({ samples, rate, forecast, open, failures, stopped, epsi
       : ["more answers needed", "unknown", ""];
   const pace = rate >= 10 ? count(rate) : Number((rate ?? 0).toPrecision(2)).toString();
   return [
-    ["answers", count(samples), ""],
+    ["answers", count(samples), cost === null || cost === undefined ? "" : `cost: ${Number(cost.toPrecision(6))}`],
     left,
     ["certain up to", certain === null || certain === undefined ? "-" : roundedUp(certain), `wanted: ${epsilon}`],
     ["answers a second", stopped ? "0" : pace, ""],

@@ -25,7 +25,9 @@ function receive(data) {
   if (state === null && !isFull) return; // there is nothing yet that it could change
   const before = state;
   state = { maximize: true, ...data };
-  standings.update(data.arms, isFull, { answered: data.k ?? 0, maximize: state.maximize, top: data.top });
+  standings.update(data.arms, isFull, {
+    answered: data.k ?? 0, maximize: state.maximize, top: data.top, compared: state.compared,
+  });
   state.size = standings.arms.size;
   delete state.arms;
   show(before);
@@ -34,6 +36,7 @@ function receive(data) {
 function show(before) {
   at("all").hidden = false;
   write(at("headline"), headline(state));
+  write(at("compared"), state.compared);
   const [says, kind] = badge(state);
   write(at("badge"), says);
   at("badge").className = `badge ${kind}`;
@@ -96,7 +99,7 @@ function fill(row) {
   write(at("arm-name"), nameOf(arm.label));
   const share = state.samples ? `, ${((100 * arm.pulls) / state.samples).toFixed(1)}% of all` : "";
   const certain = { in: "certainly in the answer", out: "certainly not in the answer", undecided: "undecided" };
-  const facts = [["rank", count(rank + 1)], ["mean", mean], ["interval", interval],
+  const facts = [["rank", count(rank + 1)], [state.compared, mean], ["interval", interval],
     ["pulls", `${count(arm.pulls)}${share}`], ["status", certain[arm.status]]];
   at("arm-facts").replaceChildren(
     ...facts.filter(([, value]) => value).flatMap(([what, value]) => [make("dt", {}, what), make("dd", {}, value)]));
@@ -126,7 +129,12 @@ function listen() {
 async function begin() {
   document.title = `${name} - bestk`;
   write(at("name"), name);
-  for (const id of ["report", "certificate"]) at(id).href = `${api}/${id}`;
+  const files = { report: "html", certificate: "cert.json", csv: "csv", jsonl: "jsonl" };
+  for (const [id, ending] of Object.entries(files)) {
+    at(id).href = ending === id ? `${api}/export?format=${id}` : `${api}/${id}`;
+    at(id).download = `${name}.${ending}`;
+  }
+  at("open-report").href = `${api}/report`;
   at("search").addEventListener("input", (event) => standings.only({ text: event.target.value }));
   signOutWith(at("sign-out"));
   at("sign-out").hidden = false;

@@ -3,7 +3,7 @@
 // Every request may be repeated: an ask has an id of its own, which gives the same pull again (after
 // a reload too), and the same answer told twice counts once. So a lost connection is waited out.
 
-import { call, insist, refusedIn, signOutWith, sleep, studyName, studyPath } from "./api.js";
+import { Refused, call, insist, refusedIn, signOutWith, sleep, studyName, studyPath } from "./api.js";
 import { at, count, make, many, write } from "./dom.js";
 import { showPull } from "./item.js";
 
@@ -144,8 +144,10 @@ async function begin() {
     document.title = `${page.title || name} - rate`;
     write(at("title"), page.title || name);
     write(at("question"), page.question || "How good is this?");
+    if (!page.levels.length) throw new Refused(400, "", "This study has no levels for people to rate by.");
     showLevels(page.levels);
-    at("skip").addEventListener("click", () => pull && settle("forget", { pull: pull.id }, at("skip")));
+    at("skip").addEventListener("click", () =>
+      pull && settle("release", { pulls: [pull.id], skip: true }, at("skip")));
     addEventListener("keydown", keys);
     await Promise.all([next(), showProgress()]);
   } catch (refused) {

@@ -50,7 +50,7 @@ export class Row {
 
   /** Write what is known of the arm. `view` has what depends on all arms. */
   show(arm, rank, view) {
-    const { scale, decimals, most, size, answered, chosen } = view;
+    const { scale, decimals, most, size, answered, chosen, compared } = view;
     const isChosen = chosen === arm.row;
     const state = [arm.mean, arm.lower, arm.upper, arm.pulls, arm.status, rank, scale.low, scale.high,
       decimals, most, size, rank < answered, isChosen].join();
@@ -68,7 +68,7 @@ export class Row {
     this.meter.style.transform = `scaleX(${most ? arm.pulls / most : 0})`;
     this.#draw(arm, scale);
     const where = rank < answered ? "in the answer" : "not in the answer";
-    const said = `${rank + 1}. ${nameOf(arm.label)}: ${arm.mean === null ? mean : `mean ${mean}, interval ${interval}`},`
+    const said = `${rank + 1}. ${nameOf(arm.label)}: ${arm.mean === null ? mean : `${compared} ${mean}, interval ${interval}`},`
       + ` ${pulls}, ${arm.status === "undecided" ? "undecided" : `certainly ${arm.status}`}, ${where} now`;
     this.element.setAttribute("aria-label", said);
     this.element.setAttribute("aria-selected", String(isChosen));

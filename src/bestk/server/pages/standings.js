@@ -8,6 +8,7 @@ import { Row } from "./row.js";
 import { rangeOf, settled, short } from "./scale.js";
 
 const BEYOND = 6; // rows drawn above and below those in sight
+const FEW = 60; // rows that are all in the page, to be printed and searched by the browser; arbitrary
 const LINE = 26; // pixels of the line where the answer ends: `.end` in live.css
 
 export class Standings {
@@ -36,12 +37,12 @@ export class Standings {
   }
 
   /** Take over what is new: all arms, or those that changed. */
-  update(arms, isFull, { answered, maximize, top }) {
+  update(arms, isFull, { answered, maximize, top, compared }) {
     if (isFull) this.arms.clear();
     for (const [row, label, mean, lower, upper, pulls, status] of arms) {
       this.arms.set(row, { row, label, mean, lower, upper, pulls, status });
     }
-    Object.assign(this, { answered, maximize, top: top?.length ? new Set(top.map(nameOf)) : null });
+    Object.assign(this, { answered, maximize, compared, top: top?.length ? new Set(top.map(nameOf)) : null });
     this.#sort();
     this.later();
   }
@@ -121,15 +122,16 @@ export class Standings {
   #render() {
     if (!this.rowHeight) this.rowHeight = parseFloat(getComputedStyle(this.list).getPropertyValue("--row"));
     const from = -this.list.getBoundingClientRect().top;
-    const first = Math.max(0, Math.floor((from - LINE) / this.rowHeight) - BEYOND);
-    const last = Math.min(this.shown.length, Math.ceil((from + innerHeight) / this.rowHeight) + BEYOND);
+    const all = this.shown.length, isFew = all <= FEW;
+    const first = isFew ? 0 : Math.max(0, Math.floor((from - LINE) / this.rowHeight) - BEYOND);
+    const last = isFew ? all : Math.min(all, Math.ceil((from + innerHeight) / this.rowHeight) + BEYOND);
     const height = `${this.#place(this.shown.length)}px`;
     if (this.box.style.height !== height) this.box.style.height = height;
     this.end.hidden = this.split === null;
     if (this.split !== null) this.end.style.transform = `translateY(${this.split * this.rowHeight}px)`;
 
     const view = { scale: this.scale, decimals: this.decimals, most: this.most, size: this.order.length,
-      answered: this.answered, chosen: this.chosen };
+      answered: this.answered, chosen: this.chosen, compared: this.compared };
     const kept = new Map();
     let before = null; // rows stand in the page in the order in which they are read
     for (let n = first; n < last; n++) {

@@ -13,8 +13,9 @@ function entry(study) {
   const links = [
     study.rate && !study.stopped && make("a", { class: "button main", href: studyPath(name, "/rate") }, "Rate"),
     study.view && make("a", { href: studyPath(name) }, "Watch"),
-    study.view && make("a", { href: `${api}/report` }, "Report"),
+    study.view && make("a", { href: `${api}/report`, download: `${name}.html` }, "Report"),
     study.view && study.certified && make("a", { href: `${api}/certificate`, download: `${name}.cert.json` }, "Certificate"),
+    study.view && make("a", { href: `${api}/export?format=csv`, download: `${name}.csv` }, "Answers"),
   ];
   return make("li", {},
     make("h2", {}, make("a", { href: studyPath(name, study.view ? "" : "/rate") }, study.title || name), make("span", { class: `badge ${kind}` }, says)),

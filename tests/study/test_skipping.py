@@ -1,0 +1,108 @@
+"""Pulls that raters skip: given back, handed to others first, not lost, no failures."""
+
+import pytest
+
+from bestk import Bernoulli, Study
+from bestk.storage import MemoryStorage
+from bestk.study.shared import Answer, Request, SharedStudy, Worker
+
+ANN, BEN = Worker("token1", "ann"), Worker("token2", "ben")
+
+
+@pytest.fixture(params=[None, 60.0], ids=["no lease", "lease"])
+def storage(request):
+    found = MemoryStorage()
+    lease = {} if request.param is None else {"lease": request.param}
+    Study("s", ["a", "b"], k=1, epsilon=0.5, rewards=Bernoulli(), storage=found, seed=1, **lease)
+    return found
+
+
+def opened(storage):
+    return SharedStudy("s", storage=storage, patience=60.0)
+
+
+def ask(study, worker, request):
+    (pull,) = study.hand_out(Request(worker, request, 1, again=True))
+    return pull.id
+
+
+def test_what_one_skips_goes_to_another_and_the_one_who_skipped_gets_something_else(storage):
+    study = opened(storage)
+    first = ask(study, ANN, "1")
+    study.skip([first], ANN.owner)
+    other = ask(study, ANN, "2")
+    assert other != first
+    assert ask(study, BEN, "1") == first
+    assert study.n_open == 2
+    study.take_answers([Answer(first, 1.0), Answer(other, 0.0)])
+    assert study.samples == 2
+    assert study.told[BEN.stored] == study.told[ANN.stored] == 1
+    assert sum(arm.failed for arm in study.result.arms) == 0
+
+
+def test_a_skip_again_and_a_late_repetition_of_the_ask_take_nothing_from_the_next_rater(storage):
+    study = opened(storage)
+    first = ask(study, ANN, "1")
+    study.skip([first], ANN.owner)
+    assert ask(study, BEN, "1") == first
+    study.skip([first], ANN.owner)
+    assert study.hand_out(Request(ANN, "1")) == []
+    assert study.holder(first) == BEN.stored
+    assert ask(study, BEN, "1") == first
+
+
+def test_nobody_skips_what_others_have(storage):
+    study = opened(storage)
+    first = ask(study, ANN, "1")
+    study.skip([first, "nobody asked for this"], BEN.owner)
+    assert study.holder(first) == ANN.stored
+
+
+def test_what_was_skipped_is_given_to_others_after_a_restart_too(storage):
+    study = opened(storage)
+    first = ask(study, ANN, "1")
+    study.skip([first], ANN.owner)
+    assert ask(opened(storage), BEN, "1") == first
+
+
+def test_one_who_is_alone_sees_it_again_when_nothing_else_is_left(storage):
+    study = opened(storage)
+    skipped = ask(study, ANN, "skipped")
+    study.skip([skipped], ANN.owner)
+    for number in range(500):
+        pull = ask(study, ANN, f"next {number}")
+        if pull == skipped:
+            break
+        arm = study.hand_out(Request(ANN, f"next {number}"))[0].arm
+        study.take_answers([Answer(pull, float(arm == "a"))])
+    assert pull == skipped
+    study.take_answers([Answer(pull, 1.0)])
+    study.hand_out(Request(ANN, "last"))
+    assert study.is_stopped
+
+
+def test_an_item_of_an_evaluation_can_be_skipped():
+    storage = MemoryStorage()
+    Study("s", ["a", "b"], k=1, items=list(range(50)), storage=storage, seed=1)
+    study = opened(storage)
+    first = ask(study, ANN, "1")
+    study.skip([first], ANN.owner)
+    assert ask(study, ANN, "2") != first
+    assert ask(study, BEN, "1") == first
+
+
+def test_the_lease_of_a_pull_begins_anew_when_it_is_handed_out_again(monkeypatch):
+    storage, now = MemoryStorage(), [1000.0]
+    monkeypatch.setattr("bestk.study.handover.time.monotonic", lambda: now[0])
+    Study("s", ["a", "b"], k=1, rewards=Bernoulli(), storage=storage, seed=1, lease=60.0)
+    study = opened(storage)
+    first = ask(study, ANN, "1")
+    now[0] += 50.0
+    study.skip([first], ANN.owner)
+    assert ask(study, BEN, "1") == first
+    now[0] += 50.0
+    ask(study, ANN, "2")
+    assert first in [pull.id for pull in study.open]
+    now[0] += 11.0
+    ask(study, Worker("token3", "cy"), "1")
+    assert first not in [pull.id for pull in study.open]
