@@ -2,8 +2,10 @@
 
 import csv
 import re
+import signal
 import subprocess
 import sys
+import urllib.request
 from itertools import islice
 from pathlib import Path
 
@@ -103,3 +105,23 @@ def test_the_captions_are_certified_reported_and_resumed(tmp_path):
     assert "Certified" in again
     kept = islice(SQLiteStorage(half / "captions.db").read("captions"), len(log) - 3_000)
     assert list(kept) == log[: len(log) - 3_000]
+
+
+def test_the_served_captions_are_rated_until_ctrl_c_and_gone_on_with(tmp_path):
+    pytest.importorskip("uvicorn", reason="bestk[serve] is not installed")
+    command = [sys.executable, str(EXAMPLES / "serve_captions.py"), str(tmp_path)]
+    command += ["--port", "0", "--raters", "4", "--pace", "0.001"]
+    before = 0
+    for _ in range(2):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as demo:
+            watch = demo.stdout.readline().split()[-1]
+            with urllib.request.urlopen(watch, timeout=30) as page:
+                assert b"<title>" in page.read()
+            while open_study(tmp_path / "served.db").samples < before + 20:
+                assert demo.poll() is None
+            demo.send_signal(signal.SIGINT)
+            assert "the ratings are in" in demo.stdout.read()
+        assert demo.returncode == 0
+        now = open_study(tmp_path / "served.db")
+        assert now.samples >= before + 20
+        before = now.samples

@@ -1,4 +1,4 @@
-"""Comparison within blocks: drift that a block shares changes nothing, errors are what was asked."""
+"""Comparison within blocks: drift that a block shares changes nothing; errors are as asked."""
 
 import math
 from itertools import pairwise
@@ -115,7 +115,7 @@ def test_a_run_at_the_limit_is_no_faster_than_another():
 def test_a_failed_run_is_no_time_here_either(tmp_path):
     once = f"sh -c 'test ! -e {tmp_path}/x && touch {tmp_path}/x'"
     race = raced(FAST, once, cleanup=f"touch {tmp_path}/cleaned")
-    with pytest.raises(ArmFailedError, match="failed in a counted run, after [23] that went well"):
+    with pytest.raises(ArmFailedError, match=r"failed in a counted run, after [23] that went well"):
         race.run()
     assert (tmp_path / "cleaned").exists()
 

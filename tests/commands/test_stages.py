@@ -1,4 +1,4 @@
-"""What runs around the runs: setup, prepare, conclude, cleanup; failures that count; input, output."""
+"""What runs around the runs: setup, prepare, conclude, cleanup; failures; input and output."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def test_a_stage_that_fails_ends_the_race_and_cleans_up(stage, tmp_path):
     assert cleaned.exists() == (stage != "setup")  # nothing was set up there
 
 
-def test_failures_are_runs_if_they_are_ignored(tmp_path):
+def test_failures_are_runs_if_they_are_ignored():
     race = Race(["false", "sh -c 'exit 3'"], seed=1, ignore_failure=True)
     race.warm_up()
     race.run(runs=2)

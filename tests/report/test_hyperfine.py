@@ -16,7 +16,14 @@ from bestk.report import hyperfine
 from helpers.command import process
 
 COMMANDS = ["true {a}|", "sh -c 'kill -9 $$'"]
+KINDS = ("json", "csv", "markdown")
 NUMBER = re.compile(r"\d+\.\d+")
+
+
+def exports(files):
+    """The options that write a file of each kind."""
+    pairs = zip(KINDS, files, strict=True)
+    return [word for kind, file in pairs for word in (f"--export-{kind}", str(file))]
 
 
 @pytest.fixture(scope="module")
@@ -30,13 +37,10 @@ def ours(folder):
     files = [folder / f"ours.{kind}" for kind in ("json", "csv", "md")]
     done = process(
         "race", *COMMANDS, "-L", "a", "x,y", "--runs", "3", "-i", "--seed", "1",
-        *sum(([f"--export-{kind}", str(file)] for kind, file in zip(KINDS, files, strict=True)), []),
+        *exports(files),
     )  # fmt: skip
     assert done.returncode == 3, done.stderr  # three runs prove nothing
     return [file.read_text() for file in files]
-
-
-KINDS = ("json", "csv", "markdown")
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +49,7 @@ def theirs(folder):
     if shutil.which("hyperfine") is None:
         pytest.skip("hyperfine is not installed")
     files = [folder / f"theirs.{kind}" for kind in ("json", "csv", "md")]
-    exports = sum(([f"--export-{k}", str(file)] for k, file in zip(KINDS, files, strict=True)), [])
-    command = ["hyperfine", "-N", "-i", "--runs", "3", *COMMANDS, "-L", "a", "x,y", *exports]
+    command = ["hyperfine", "-N", "-i", "--runs", "3", *COMMANDS, "-L", "a", "x,y", *exports(files)]
     subprocess.run(command, check=True, capture_output=True)
     return [file.read_text() for file in files]
 

@@ -218,7 +218,7 @@ def test_report_certificate_and_answers_can_be_downloaded(tokens, visit):
             begun.tell(pull, float(pull.arm == "a"))
     page = visit("/studies/kept", "view")
     page.locator("#badge", has_text="certified").wait_for()
-    starts = {"report": "<!", "certificate": "{", "csv": "study,", "jsonl": "{"}
+    starts = {"report": "<!", "certificate": "{", "csv": "seq,pull,arm,reward,", "jsonl": "{"}
     for link, start in starts.items():
         with page.expect_download() as found:
             page.click(f"#{link}")
