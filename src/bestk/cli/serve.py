@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bestk.arguments import duration
 from bestk.cli.console import note, say, show, show_json
 from bestk.cli.inputs import Json, JsonList
 from bestk.errors import MissingPackageError
@@ -58,6 +57,8 @@ def serve(
         from bestk.server.running import serve as run
     except ImportError as error:
         raise MissingPackageError("bestk serve", error.name or "fastapi", "serve") from error
+    from bestk.arguments import duration  # with numpy, which other commands need not load
+
     limits = Limits(
         body=max_body, arms=max_arms, open_pulls=max_open, viewers=max_viewers,
         people_rate=people_rate, worker_rate=worker_rate, lease=duration(lease, "--lease"),
