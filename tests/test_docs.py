@@ -14,6 +14,7 @@ from bestk.compiled.programs import PLAY
 from helpers.command import call
 from helpers.compiled import what_is_ready
 from helpers.pages import COMPARED, PAGES, ROOT, RUN, SHOWN, Session, blocks
+from helpers.python_policies import forgotten
 from helpers.warm_up import PROGRAMS
 
 matplotlib.use("Agg")
@@ -54,7 +55,7 @@ def test_the_code_of_a_page_runs_as_it_stands(page, tmp_path, monkeypatch):
             if program.kind == PLAY and not program.axes.structure:
                 program.compile()
     try:
-        with what_is_ready(monkeypatch):
+        with what_is_ready(monkeypatch), forgotten():
             for block in blocks(page):
                 session.run(block)
     finally:

@@ -3,6 +3,7 @@
 from contextlib import contextmanager
 
 from bestk.policies import CATALOGUE, Parameter, register
+from bestk.simulation.families import REGISTERED
 from reference import naive
 
 
@@ -73,12 +74,20 @@ ROUNDS = Parameter("rounds", 4, "how many")
 @contextmanager
 def registered():
     """These policies, under `own-lucb`, `even-split` and `coins`, as long as the block lasts."""
-    before = dict(CATALOGUE)
-    register("own-lucb", Lucb, source="a test")
-    register("even-split", EvenSplit, budget=True)
-    register("coins", Coins, parameters=[ROUNDS], combinatorial=True)
+    with forgotten():
+        register("own-lucb", Lucb, source="a test")
+        register("even-split", EvenSplit, budget=True)
+        register("coins", Coins, parameters=[ROUNDS], combinatorial=True)
+        yield
+
+
+@contextmanager
+def forgotten():
+    """What the block registers, policies and instances, is forgotten at its end."""
+    before = [(names, dict(names)) for names in (CATALOGUE, REGISTERED)]
     try:
         yield
     finally:
-        CATALOGUE.clear()
-        CATALOGUE.update(before)
+        for names, old in before:
+            names.clear()
+            names.update(old)

@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from bestk import __version__
 from bestk.cli.certificates import certify, verify
+from bestk.cli.compare import compare
 from bestk.cli.console import note
 from bestk.cli.evaluation import eval_
 from bestk.cli.files import backup, doctor
@@ -91,7 +92,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-COMMANDS: list[Callable[..., None]] = [run, init, simulate, reproduce, policies]
+COMMANDS: list[Callable[..., None]] = [run, init, simulate, compare, reproduce, policies]
 COMMANDS += [certify, verify, status, report, export, doctor, backup, serve]
 for _command in COMMANDS:
     app.command()(_command)

@@ -5,15 +5,15 @@ i is faster than j. A bet of the fraction theta on "j was faster" multiplies its
 if it was, by 1 - theta if i was, and by 1 after a tie, so that under H(j, i) its expectation never
 grows; a mixture over theta is the evidence on a median of `kernels/quantile.py` at q = 1/2. By
 Ville's inequality it ever reaches K(N-K)/delta with probability at most delta/(K(N-K)); then j is
-said to have *beaten* i. With a set D of commands that are in, and one of those that are out,
+said to have *beaten* i. The rule:
 
-    a command is out once it was beaten by, or is not in D itself, K commands of D and its beaters,
-    and in once N-K commands are out or were beaten by it.
+    a command is out once K others are in or have beaten it,
+    and in once N-K others are out or were beaten by it.
 
 Suppose that S is a set of K commands, and H(j, i) holds for every i of S and j outside. Then with
 probability at least 1 - delta no j outside beats an i of S, which are K(N-K) pairs. In that case
-nothing but S is ever in, and nothing of S is ever out, by induction: commands of D and beaters of
-an i in S all lie in S and are not i, at most K-1; what is out or was beaten by a j outside lies
+nothing but S is ever in, and nothing of S is ever out, by induction: what is in, and the beaters of
+an i in S, all lie in S and are not i, at most K-1; what is out or was beaten by a j outside lies
 outside of S and is not j, at most N-K-1. So the answer is S with probability at least 1 - delta,
 whenever the blocks end, whatever drift all of a block have in common (docs/race.md, "Pairs").
 """

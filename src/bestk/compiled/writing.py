@@ -366,19 +366,17 @@ class Writing:
             values.append(self._value(part))
             blocks.append(self._build.block)
         kinds = common(*map(kind_of_value, values))
-        plain = isinstance(kinds, str)
-        rows = []
+        plain, rows = isinstance(kinds, str), []
         for value, block in zip(values, blocks, strict=True):
             self._build.position_at_end(block)
             pairs = [(kinds, value)] if plain else zip(kinds, value, strict=True)
             rows.append([self._do.convert(kind, part).value for kind, part in pairs])
             self._build.branch(end)
         self._build.position_at_end(end)
+        columns = zip((kinds,) if plain else kinds, zip(*rows, strict=True), strict=True)
         found = [
             Number(kind, self._joined(NUMBERS[kind], list(zip(column, blocks, strict=True))))
-            for kind, column in zip(
-                (kinds,) if plain else kinds, zip(*rows, strict=True), strict=True
-            )
+            for kind, column in columns
         ]
         return found[0] if plain else tuple(found)
 
@@ -396,6 +394,6 @@ class Writing:
         arguments = [part for value in values for part in self._whole.flat(value)]
         found = self._build.call(function, arguments)
         if isinstance(returns, tuple):
-            parts = (self._build.extract_value(found, at) for at in range(len(returns)))
-            return tuple(Number(k, part) for k, part in zip(returns, parts, strict=True))
+            part = self._build.extract_value
+            return tuple(Number(kind, part(found, at)) for at, kind in enumerate(returns))
         return Number(returns, found)

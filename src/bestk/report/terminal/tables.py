@@ -16,6 +16,7 @@ from bestk.report.text import printable
 if TYPE_CHECKING:
     from bestk.paper.added import Added
     from bestk.paper.verdicts import Claim
+    from bestk.report.paper_table import PaperTable
     from bestk.simulation import Comparison, SimulationResult
 
 
@@ -117,6 +118,17 @@ def comparison(found: Comparison) -> Table:
             str(result.wrong),
             str(result.unfinished),
         )
+    return table
+
+
+def paper(found: PaperTable) -> Table:
+    """Several policies on several instances, for people."""
+    table = columns(*found.head, title=escape(found.caption), right=found.head[1:])
+    for row in found.rows():
+        is_best = [cell.startswith("**") for cell in row]
+        texts = (cell.strip("*") if best else cell for cell, best in zip(row, is_best, strict=True))
+        styles = ("bold" if best else "" for best in is_best)
+        table.add_row(*map(Text, map(printable, texts), styles))
     return table
 
 
