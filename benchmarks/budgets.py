@@ -14,6 +14,8 @@ import sys
 import numpy as np
 
 import bestk
+from bestk.report.figures import budgets
+from bestk.report.figures.drawing import load_matplotlib
 
 POLICIES = ("sar", "csar", "sequential-halving", "uniform", "e-lucb")
 BUDGETS = (500, 1000, 2000, 4000, 8000)
@@ -25,7 +27,7 @@ INSTANCES = {  # means, K; normal rewards, sigma 1/2
 }
 
 
-def errors(means, k, runs, epsilon=0.0, budgets=BUDGETS):
+def errors(means, k, runs, epsilon=0.0, sizes=BUDGETS):
     """Wrong answers, a row for each policy, a column for each budget."""
     return np.array(
         [
@@ -33,45 +35,28 @@ def errors(means, k, runs, epsilon=0.0, budgets=BUDGETS):
                 bestk.simulate(
                     means, policy, k=k, budget=budget, runs=runs, epsilon=epsilon, seed=SEED
                 ).wrong
-                for budget in budgets
+                for budget in sizes
             ]
             for policy in POLICIES
         ]
     )
 
 
-def table(counts, runs, budgets=BUDGETS):
-    print("| pulls |", " | ".join(f"{budget:,}" for budget in budgets), "|")
-    print("|---|" + "---|" * len(budgets))
+def table(counts, runs, sizes=BUDGETS):
+    print("| pulls |", " | ".join(f"{budget:,}" for budget in sizes), "|")
+    print("|---|" + "---|" * len(sizes))
     for policy, row in zip(POLICIES, counts, strict=True):
         print(f"| `{policy}` |", " | ".join(f"{wrong / runs:.3f}" for wrong in row), "|")
 
 
 def draw(found, runs, path):
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+    pyplot = load_matplotlib()
     figure, panels = pyplot.subplots(
         1, len(found), figsize=(11, 3.6), layout="constrained", sharey=True
     )
-    marks = "os^Dv"
     for axes, (name, counts) in zip(panels, found.items(), strict=True):
-        for policy, row, mark in zip(POLICIES, counts, marks, strict=True):
-            share = row / runs
-            spread = 1.96 * np.sqrt(share * (1 - share) / runs)
-            shown = row > 0
-            axes.errorbar(
-                np.array(BUDGETS)[shown], share[shown], spread[shown], marker=mark, capsize=2,
-                linewidth=1.2, markersize=4, label=policy,
-            )  # fmt: skip
-        axes.set(xscale="log", yscale="log", xlabel="pulls in all", ylim=(0.5 / runs, 1.3))
-        axes.set_xticks(BUDGETS, [f"{budget:,}" for budget in BUDGETS], fontsize="small")
-        axes.minorticks_off()
+        budgets.draw(axes, BUDGETS, dict(zip(POLICIES, counts, strict=True)), runs)
         axes.set_title(name.split(":")[0], loc="left", fontsize="medium")
-        axes.grid(color="#dddddd", linewidth=0.6)
-        axes.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel(f"share of {runs} runs with a wrong answer")
     panels[0].legend(frameon=False, fontsize="small")
     figure.savefig(path, dpi=110)

@@ -65,6 +65,28 @@ def test_simulate_prints_one_json_object_that_depends_on_the_seed_alone():
     assert one["guarantee"] == 0.01
 
 
+@pytest.mark.compiled
+def test_several_budgets_give_the_error_at_each(tmp_path):
+    args = ["simulate", "--means", "0.6,0.5,0.1", "--k", "1", "--runs", "20", "--policy", "sar",
+            "--policy", "uniform"]  # fmt: skip
+    runs, plot = tmp_path / "runs.csv", tmp_path / "errors.png"
+    text = good(*args, "--budget", "60,6", "--csv", str(runs), "--plot", str(plot))
+    found = json.loads(good(*args, "--budget", "6,60", "--json"))["budgets"]
+    for each, size in zip(found, (6, 60), strict=True):
+        for result in each["results"]:
+            assert result["budget"] == size
+            name = result["policy"]
+            alone = good(*args[:-4], "--policy", name, "--budget", str(size), "--json")
+            assert json.loads(alone)["wrong"] == result["wrong"]
+            assert f"{result['wrong'] / 20:.3g}" in text
+    lines = runs.read_text().splitlines()
+    assert lines[0].startswith("budget,policy,")
+    assert [line.split(",")[0] for line in lines[1:]] == ["6"] * 40 + ["60"] * 40
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    for odd in ("six", "6,", "0"):
+        assert bestk(*args, "--budget", odd).returncode == 2
+
+
 def test_simulate_speaks_to_people_too():
     text = good(*SMALL, "--policy", "lil-rand-lucb", "--variant", "heuristic")
     assert "heuristic" in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv as tables
 import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +17,7 @@ from bestk.errors import InputError, UnknownName
 from bestk.output import check_output, replacing
 
 if TYPE_CHECKING:
-    from bestk.simulation import Comparison, Instance, SimulationResult
+    from bestk.simulation import Comparison, Instance
 
 
 def simulate(
@@ -78,7 +79,14 @@ def simulate(
     law: inputs.LawName = None,
     spread: inputs.Spread = None,
     max_samples: inputs.MaxSamples = None,
-    budget: inputs.Budget = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="B[,B...]",
+            help="Samples after which every run ends, and its answer counts; policies with a fixed"
+            " budget need it. Several: the share of wrong answers at each.",
+        ),
+    ] = None,
     jobs: inputs.Jobs = None,
     dask: Dask = None,
     param: Annotated[
@@ -124,14 +132,15 @@ def simulate(
     if plot is not None:
         inputs.check_plot(plot)
     todo = entries(policy or [], variant, _params(param or []))
-    results: list[SimulationResult] = []
+    budgets = _budgets(budget)
+    found = []
     with (
         workers(dask, jobs) as (threads, executor),
         warnings_noted(),
-        progress("simulating", runs * len(todo)) as advance,
+        progress("simulating", runs * len(todo) * len(budgets)) as advance,
     ):
-        for entry in todo:
-            results.append(
+        for size in budgets:
+            results = [
                 simulation.simulate(
                     made,
                     entry.policy,
@@ -145,13 +154,56 @@ def simulate(
                     runs=runs,
                     seed=seed,
                     max_samples=max_samples,
-                    budget=budget,
+                    budget=size,
                     jobs=threads if threads is not None else os.cpu_count(),
                     executor=executor,
                     progress=lambda done: advance(done, "simulating"),
                 )
-            )
-    _show(simulation.Comparison(tuple(results)), csv, plot, json)
+                for entry in todo
+            ]
+            found.append(simulation.Comparison(tuple(results)))
+    if len(found) == 1:
+        _show(found[0], csv, plot, json)
+    else:
+        _show_budgets(found, csv, plot, json)
+
+
+def _budgets(text: str | None) -> list[int | None]:
+    if text is None:
+        return [None]
+    try:
+        found = sorted({int(part) for part in text.split(",")})
+    except ValueError:
+        raise InputError(
+            f"--budget {text} was refused: give a whole number, or several with commas between"
+        ) from None
+    return [*found]
+
+
+def _show_budgets(
+    found: Sequence[Comparison], csv: Path | None, plot: Path | None, json: bool
+) -> None:
+    from bestk.report.terminal import tables as terminal
+    from bestk.simulation.records import RUN_COLUMNS
+
+    if csv is not None:
+        rows = ((c.results[0].budget, *row) for c in found for row in c.rows())
+        _write(csv, ("budget", *RUN_COLUMNS), rows)
+    if plot is not None:
+        from bestk.report.figures import budgets
+
+        budgets.save(found, plot)
+    if json:
+        show_json({"budgets": [each.to_dict() for each in found]})
+    else:
+        show(terminal.budgets(found))
+
+
+def _write(csv: Path, names: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
+    with replacing(csv) as draft, draft.open("w", newline="", encoding="utf-8") as file:
+        writer = tables.writer(file)
+        writer.writerow(names)
+        writer.writerows(rows)
 
 
 def _show(found: Comparison, csv: Path | None, plot: Path | None, json: bool) -> None:
@@ -159,10 +211,7 @@ def _show(found: Comparison, csv: Path | None, plot: Path | None, json: bool) ->
     from bestk.simulation.records import RUN_COLUMNS
 
     if csv is not None:
-        with replacing(csv) as draft, draft.open("w", newline="", encoding="utf-8") as file:
-            writer = tables.writer(file)
-            writer.writerow(RUN_COLUMNS)
-            writer.writerows(found.rows())
+        _write(csv, RUN_COLUMNS, found.rows())
     if plot is not None:
         from bestk.report.figures import comparison
 

@@ -121,6 +121,21 @@ def comparison(found: Comparison) -> Table:
     return table
 
 
+def budgets(found: Sequence[Comparison]) -> Table:
+    """Wrong answers of several policies at several budgets, for people."""
+    from bestk.simulation.planning import full_name
+
+    data = found[0].results[0].to_dict()
+    about = f"{printable(data['instance'])}, N={data['arms']}, {data['runs']} runs each"
+    sizes = [f"{each.results[0].budget:,}" for each in found]
+    title = f"{about}: share of wrong answers after so many samples"
+    table = columns("policy", *sizes, title=title, right=sizes)
+    for at, result in enumerate(found[0].results):
+        shares = (each.results[at].wrong / each.results[at].runs for each in found)
+        table.add_row(full_name(result), *(f"{share:.3g}" for share in shares))
+    return table
+
+
 def paper(found: PaperTable) -> Table:
     """Several policies on several instances, for people."""
     table = columns(*found.head, title=escape(found.caption), right=found.head[1:])
