@@ -60,11 +60,14 @@ COIN_FRACTIONS = (
 )  # fmt: skip
 COIN_WEIGHTS = (14, 20, 20, 20, 20, 18, 15, 12, 10, 8, 6, 5, 4, 3, 2, 1, 1)
 
-# Of quantiles, for both sides alike.
+# Of quantiles, for both ends alike: of bounds; and of the hybrid stop, where one side is enough by
+# itself and where both are multiplied.
 QUANTILE_FRACTIONS = (
     0.95, 0.75, 0.5, 0.3, 0.18, 0.1, 0.05, 0.02, 0.007, 0.002, 3e-4, 4e-5
 )  # fmt: skip
 QUANTILE_WEIGHTS = (50, 60, 60, 60, 50, 40, 30, 20, 10, 6, 4, 3)
+QUANTILE_ALONE = (120, 150, 60, 15, 5, 4, 3, 3, 2, 2, 1, 1)
+QUANTILE_PAIRED = (20, 40, 60, 60, 50, 40, 30, 20, 10, 6, 4, 3)
 
 STEPS = 64  # to which policies round bounded rewards at random, to bet on them like ratings
 
@@ -163,21 +166,30 @@ def _of_quantile(
         q,
         np.log1p(np.stack((grid * (q / (1.0 - q)), grid * ((1.0 - q) / q)))),
         rewards.relative,
+        np.log(share / share.sum()),
     )
 
 
 def policy_evidence(
-    rewards: Rewards, maximize: bool = True, balanced: bool = False, bets: bool = True
+    rewards: Rewards,
+    maximize: bool = True,
+    balanced: bool = False,
+    bets: bool = True,
+    hybrid: bool = False,
 ) -> Evidence:
     """The evidence that policies use; to minimise, of negated rewards.
 
-    Without `bets`, the Beta mixture of coins that version 0.1 had.
+    Without `bets`, the Beta mixture of coins that version 0.1 had. `hybrid`: whether the product of
+    both sides counts, for which quantiles have mixtures of their own.
     """
     if bets and isinstance(rewards, Bernoulli):
         fractions, weighed = COIN_FRACTIONS, COIN_WEIGHTS
         return evidence_for(rewards, fractions, weighed, bets=True, mirrored=not maximize)
     if isinstance(rewards, Quantile):
-        return evidence_for(rewards, mirrored=not maximize)
+        of_bounds = QUANTILE_ALONE if hybrid else QUANTILE_WEIGHTS
+        found = evidence_for(rewards, QUANTILE_FRACTIONS, of_bounds, mirrored=not maximize)
+        paired = np.array(QUANTILE_PAIRED, np.float64)
+        return found._replace(log_paired=np.log(paired / paired.sum()))
     if isinstance(rewards, Ratings | Bounded):
         points, weights = POLICY_FRACTIONS, POLICY_FRACTION_WEIGHTS
         return evidence_for(rewards, points, weights, steps=STEPS, mirrored=not maximize)
@@ -236,7 +248,7 @@ def _of_counts(e: Evidence, values: FloatArray, alpha: float) -> ConfidenceSeque
     for n, value in enumerate(values.tolist(), 1):
         insort(seen, value)
         for end in (LOW, HIGH):
-            if quantile.log_evidence(e, end, float(n), float(hits[end])) < target:
+            if quantile.log_evidence(e, e.log_weights, end, float(n), float(hits[end])) < target:
                 hits[end] += 1
         mean[n - 1] = quantile.sample_quantile(seen, 0, n, e.q)
         low[n - 1] = seen[n - hits[LOW]] if hits[LOW] <= n else -math.inf

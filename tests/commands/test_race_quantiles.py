@@ -25,11 +25,10 @@ def test_medians_are_compared_without_a_cap():
     assert (outcome.cap, outcome.cut, outcome.by) == (None, {}, "median")
     assert outcome.result.certified
     assert outcome.result.top == (FAST,)
-    for arm in outcome.result.arms:  # a factor of 100: nine runs of each
+    for arm in outcome.result.arms:  # a factor of 100: eight runs of each
         times = sorted(run.seconds for run in race.runs() if run.command == arm.label)
         assert len(times) == arm.pulls <= 10
         assert times[0] <= arm.mean <= times[-1]
-        assert arm.mean in times
         assert statistics.median_low(times) <= arm.mean <= statistics.median_high(times)
     data = outcome.to_dict()
     assert (data["cap"], data["cut"], data["failed"], data["by"]) == (None, {}, {}, "median")

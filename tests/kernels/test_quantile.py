@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import bestk
-from bestk.confidence import evidence_for
+from bestk.confidence import evidence_for, policy_evidence
 from bestk.kernels import quantile, statistics
 from bestk.kernels.types import HIGH, LOW, ROOM, START, TAKEN
 from bestk.problem import Problem
-from reference.naive_quantile import FRACTIONS, Arm, wealth
+from reference.naive_quantile import ALONE, FRACTIONS, PAIRED, WEIGHTS, Arm, wealth
 
 QS = (0.1, 0.5, 0.9)
 
@@ -20,12 +20,17 @@ QS = (0.1, 0.5, 0.9)
 @pytest.mark.parametrize("q", QS)
 @pytest.mark.parametrize("end", [LOW, HIGH])
 def test_evidence_is_the_mixture_of_bets(q, end):
-    e = evidence_for(bestk.Quantile(q))
+    alone, both = (policy_evidence(bestk.Quantile(q), hybrid=hybrid) for hybrid in (False, True))
     p = 1 - q if end == LOW else q
     for t in (1, 2, 7, 40):
         for k in range(t + 1):
-            found = quantile.log_evidence(e, end, float(t), float(k))
-            assert found == pytest.approx(math.log(wealth(k, t, p)), abs=1e-12)
+            for e, log_weights, weights in (
+                (alone, alone.log_weights, WEIGHTS),
+                (both, both.log_weights, ALONE),
+                (both, both.log_paired, PAIRED),
+            ):
+                found = quantile.log_evidence(e, log_weights, end, float(t), float(k))
+                assert found == pytest.approx(math.log(wealth(k, t, p, weights)), abs=1e-12)
 
 
 @pytest.mark.parametrize("shares", [(0.2, 0.5, 0.3), (0.5, 0.25, 0.25), (0.1, 0.0, 0.9)])
@@ -57,8 +62,8 @@ def test_the_hits_needed_are_the_least_with_enough_evidence(q):
         for level in (0.5, 0.05, 1e-4, 1e-12):
             target = -math.log(level)
             k = quantile.hits_needed(e, end, t, target)
-            assert k == t + 1 or quantile.log_evidence(e, end, t, k) >= target
-            assert quantile.log_evidence(e, end, t, min(k - 1, t)) < target
+            assert k == t + 1 or quantile.log_evidence(e, e.log_weights, end, t, k) >= target
+            assert quantile.log_evidence(e, e.log_weights, end, t, min(k - 1, t)) < target
 
 
 @pytest.mark.parametrize("q", QS)

@@ -11,41 +11,43 @@ from itertools import pairwise
 
 FRACTIONS = (0.95, 0.75, 0.5, 0.3, 0.18, 0.1, 0.05, 0.02, 0.007, 0.002, 3e-4, 4e-5)
 WEIGHTS = (50, 60, 60, 60, 50, 40, 30, 20, 10, 6, 4, 3)
+ALONE = (120, 150, 60, 15, 5, 4, 3, 3, 2, 2, 1, 1)  # of the hybrid stop: one side by itself
+PAIRED = (20, 40, 60, 60, 50, 40, 30, 20, 10, 6, 4, 3)  # and the product of both
 
 
 @cache
-def wealth(hits, t, p):
+def wealth(hits, t, p, weights=WEIGHTS):
     """The mixture of bets on an event of probability at most p, `hits` of t times."""
     p, total = Fraction(p), Fraction(0)
-    for theta, weight in zip(map(Fraction, FRACTIONS), WEIGHTS, strict=True):
+    for theta, weight in zip(map(Fraction, FRACTIONS), weights, strict=True):
         bet = (1 - theta + theta / p) ** hits * (1 - theta) ** (t - hits)
-        total += Fraction(weight, sum(WEIGHTS)) * bet
+        total += Fraction(weight, sum(weights)) * bet
     return total
 
 
 @cache
-def rounded(hits, t, p):
-    return float(wealth(hits, t, p))
+def rounded(hits, t, p, weights):
+    return float(wealth(hits, t, p, weights))
 
 
 class Arm:
     def __init__(self, q):
         self.q, self.seen, self.holes = q, [], 0
 
-    def evidence(self, hits, p):
-        return rounded(hits, len(self.seen) + self.holes, p)
+    def evidence(self, hits, p, weights=ALONE):
+        return rounded(hits, len(self.seen) + self.holes, p, weights)
 
-    def above(self, c):
+    def above(self, c, weights=ALONE):
         """E+(c): bets on observations above c."""
-        return self.evidence(sum(x > c for x in self.seen), 1 - self.q)
+        return self.evidence(sum(x > c for x in self.seen), 1 - self.q, weights)
 
-    def up_to(self, c):
+    def up_to(self, c, weights=ALONE):
         """E- just beyond c: bets on observations of at most c."""
-        return self.evidence(sum(x <= c for x in self.seen), self.q)
+        return self.evidence(sum(x <= c for x in self.seen), self.q, weights)
 
-    def below(self, c):
+    def below(self, c, weights=ALONE):
         """E-(c): bets on observations below c."""
-        return self.evidence(sum(x < c for x in self.seen), self.q)
+        return self.evidence(sum(x < c for x in self.seen), self.q, weights)
 
     def lower(self, alpha):
         """The supremum of all c with E+(c) >= 1/alpha: E+ is constant up to each observation."""
@@ -80,11 +82,11 @@ def certified(arms, high, nu, weights, epsilon, relative=False, strictly=False, 
     everything = sorted(set(everything))
     between = [(a + b) / 2 for a, b in pairwise(everything)]
     for c in [everything[0] - 1e9, *everything, *between, everything[-1] + 1e9]:
-        y = min(arms[i].above(c) for i in high)
         of = Arm.below if strictly else Arm.up_to
-        x = min(of(arms[j], reach(c)) for j in low)
+        x, x_paired = (min(of(arms[j], reach(c), how) for j in low) for how in (ALONE, PAIRED))
+        y, y_paired = (min(arms[i].above(c, how) for i in high) for how in (ALONE, PAIRED))
         total = weights[0] * x / k + weights[1] * y / (n - k)
-        total += weights[2] * x * y / (union or k * (n - k))
+        total += weights[2] * x_paired * y_paired / (union or k * (n - k))
         if total < (1 + 1e-6) / nu:
             return False
     return True

@@ -21,7 +21,8 @@ SPLIT, UNIFORM = "split", "uniform"
 EDITIONS = (1, 2)
 EDITION = EDITIONS[-1]
 
-EXACT_SCALE = 12.0  # fitted, see docs/e-lucb.md
+HYBRID_SCALE, EXACT_SCALE = 7.0, 12.0  # fitted, see docs/e-lucb.md
+QUANTILE_SCALE = 1.8  # of quantiles, in place of both; fitted, see docs/evidence.md
 KEPT = 0.1  # of the product's weight, for slacks that are read or chosen later
 PAIR_ARMS = 10  # as many at most are certified pair by pair
 
@@ -85,29 +86,28 @@ class HybridLevels(NamedTuple):
 NO_HYBRID = HybridLevels(0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-def hybrid_weights(n_arms: int, k: int, independent: bool) -> Weights:
+def hybrid_weights(n_arms: int, k: int, independent: bool, scale: float = HYBRID_SCALE) -> Weights:
     """w1, w2, w3 of the hybrid stop, fixed by N and K alone; docs/e-lucb.md says how it was fitted.
 
     The product counts for less the more arms there are and the less even the two sides are; the
     rest goes to the sides like sqrt(N-K) to sqrt(K), so that the larger side pays less per arm.
     """
     larger, smaller = max(k, n_arms - k), min(k, n_arms - k)
-    product = 1.0 / (1.0 + math.sqrt(n_arms) / 7.0 * (larger / smaller) ** 0.3)
+    product = 1.0 / (1.0 + math.sqrt(n_arms) / scale * (larger / smaller) ** 0.3)
     product = product if independent else 0.0
     low = math.sqrt(n_arms - k) / (math.sqrt(n_arms - k) + math.sqrt(k))
     return Weights((1.0 - product) * low, (1.0 - product) * (1.0 - low), product)
 
 
-def exact_weights(n_arms: int, k: int) -> Weights:
+def exact_weights(
+    n_arms: int, k: int, scale: float = EXACT_SCALE, otherwise: float = HYBRID_SCALE
+) -> Weights:
     """The same where no slack is asked for: most of the product goes to the smaller union."""
-    smaller, larger = sorted((k, n_arms - k))
-    if smaller == 1:  # there it is no smaller
-        return hybrid_weights(n_arms, k, True)
-    product = 1.0 / (1.0 + math.sqrt(n_arms) / EXACT_SCALE * (larger / smaller) ** 0.3)
-    low = math.sqrt(n_arms - k) / (math.sqrt(n_arms - k) + math.sqrt(k))
-    rest = 1.0 - product
+    if min(k, n_arms - k) == 1:  # there it is no smaller
+        return hybrid_weights(n_arms, k, True, otherwise)
+    low, high, product, *_ = hybrid_weights(n_arms, k, True, scale)
     kept = KEPT * product
-    return Weights(rest * low, rest * (1.0 - low), kept, product - kept)
+    return Weights(low, high, kept, product - kept)
 
 
 def pair_weights(n_arms: int, k: int) -> Weights | None:

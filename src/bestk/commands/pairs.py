@@ -66,8 +66,9 @@ class Pairs:
 
     def log_evidence(self, i: int, j: int) -> float:
         """Against "i is faster than j no more often than j than i"."""
-        blocks = float(self.won[i, j] + self.won[j, i])
-        return float(quantile.log_evidence(self._evidence, LOW, blocks, float(self.won[i, j])))
+        e, won = self._evidence, float(self.won[i, j])
+        blocks = won + float(self.won[j, i])
+        return float(quantile.log_evidence(e, e.log_weights, LOW, blocks, won))
 
     def _decide(self) -> None:
         is_new = True

@@ -65,11 +65,16 @@ def _log_e(state: State, sign: float, i: int, c: float) -> float:
 
 def combined(spec: Spec, x: float, y: float) -> float:
     """The log of the left side, for log X = x and log Y = y; positive: enough."""
+    return added(spec, x, y, x + y)
+
+
+def added(spec: Spec, x: float, y: float, both: float) -> float:
+    """The same, the log of X Y being `both`."""
     a, b = x + spec.log_upper, y + spec.log_lower
     top = max(a, b)
     if top > 1.0:  # enough by itself; also where evidence is infinite
         return top
-    both = x + y + (spec.log_exact if spec.epsilon == 0.0 else spec.log_both)
+    both += spec.log_exact if spec.epsilon == 0.0 else spec.log_both
     top = max(top, both)
     return top + log(exp(a - top) + exp(b - top) + exp(both - top)) - SAFETY
 

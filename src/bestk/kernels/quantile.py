@@ -7,7 +7,9 @@ k of t observations above c, a bet of the fraction theta has the wealth
 
 and the mirrored one, with k observations below c and q for 1 - q, against "quantile >= c" (end
 HIGH); evidence is a mixture over theta (docs/evidence.md, "Quantiles"). It depends on t and k
-alone, so that a bound is an order statistic whose rank depends on t alone.
+alone, so that a bound is an order statistic whose rank depends on t alone. Two mixtures over the
+same theta are in use: one for bounds and where one side is enough by itself, and one where the
+hybrid stop multiplies both sides (`quantile_stop.py`).
 
 Every arm's observations lie in ascending order in its part of `State.ordered`. An arm whose part is
 full moves to a new one of twice the size behind all others. Kernels cannot make room where there is
@@ -23,7 +25,6 @@ import numpy as np
 
 from bestk.kernels.evidence import add
 from bestk.kernels.types import (
-    HIGH,
     LOW,
     ROOM,
     START,
@@ -112,11 +113,11 @@ def sample_quantile(values: FloatArray | list[float], start: int, n: int, q: flo
 # --- evidence -------------------------------------------------------------------------------------
 
 
-def log_evidence(e: Evidence, end: int, t: float, k: float) -> float:
-    """log of the mixture of bets, k of t observations being hits."""
+def log_evidence(e: Evidence, log_weights: FloatArray, end: int, t: float, k: float) -> float:
+    """log of a mixture of bets, k of t observations being hits."""
     top, total = -np.inf, 0.0
     for g in range(e.points.shape[0]):
-        term = e.log_weights[g] + k * e.log_lifts[end, g] + (t - k) * e.log_rest[g]
+        term = log_weights[g] + k * e.log_lifts[end, g] + (t - k) * e.log_rest[g]
         top, total, _ = add(top, total, 0.0, term, 0.0)
     return top + log(total)
 
@@ -134,7 +135,7 @@ def hits_needed(e: Evidence, end: int, t: int, target: float) -> int:
     while low + 1 < high:
         if not low < k < high:
             k = (low + high) >> 1
-        if log_evidence(e, end, float(t), float(k)) >= target:
+        if log_evidence(e, e.log_weights, end, float(t), float(k)) >= target:
             high = k
             k -= step
         else:
@@ -149,24 +150,33 @@ def held(state: State, i: int) -> int:
     return state.counts[i] + state.levels[i, state.levels.shape[1] - 1]
 
 
-def log_above(state: State, i: int, c: float) -> float:
-    """log E+(c) of arm i, against "quantile <= c": hits lie above c."""
+def hits_above(state: State, i: int, c: float) -> float:
+    """The hits of arm i against "quantile <= c", which lie above c."""
     n = state.counts[i]
-    k = n - count_to(state.ordered, state.places[START, i], n, c)
-    return log_evidence(state.evidence, LOW, float(held(state, i)), float(k))
+    return float(n - count_to(state.ordered, state.places[START, i], n, c))
 
 
-def log_to(state: State, i: int, c: float, strictly: bool) -> float:
-    """log E- of arm i, against "quantile > c": hits are at most c.
+def hits_to(state: State, i: int, c: float, strictly: bool) -> float:
+    """The hits of arm i against "quantile > c", which are at most c.
 
-    Strictly, against "quantile >= c": hits are below c.
+    Strictly, against "quantile >= c": they are below c.
     """
     start, n = state.places[START, i], state.counts[i]
     if strictly:
-        k = count_below(state.ordered, start, n, c)
-    else:
-        k = count_to(state.ordered, start, n, c)
-    return log_evidence(state.evidence, HIGH, float(held(state, i)), float(k))
+        return float(count_below(state.ordered, start, n, c))
+    return float(count_to(state.ordered, start, n, c))
+
+
+def log_alone(state: State, i: int, end: int, k: float) -> float:
+    """log of the evidence of k hits of arm i, where one side has to be enough by itself."""
+    e = state.evidence
+    return log_evidence(e, e.log_weights, end, float(held(state, i)), k)
+
+
+def log_paired(state: State, i: int, end: int, k: float) -> float:
+    """The same where it is multiplied by that of the other side."""
+    e = state.evidence
+    return log_evidence(e, e.log_paired, end, float(held(state, i)), k)
 
 
 # --- bounds ---------------------------------------------------------------------------------------

@@ -4,7 +4,8 @@ For a candidate c let Y(c) be the least E+(c) over High, bets on observations ab
 least E- over Low of bets on observations up to c + epsilon (or c times a factor: `reach`). Both
 change where an observation lies alone: Y falls there and X rises. Between two observations of High
 Y is constant and X is least at the left one. So it is enough to look at the observations of High,
-and at the lower bound from which on there is doubt: what is found is exact.
+and at the lower bound from which on there is doubt: what is found is exact. The product is of
+evidence by another mixture than the sides by themselves (docs/evidence.md, "Quantiles").
 
 A rival a that is better than a leader b by more than the slack has a quantile *above* the reach of
 c, b's own, so that observations at the reach itself are hits of the rival (docs/e-lucb.md, Theorem
@@ -18,6 +19,8 @@ from math import inf
 
 from bestk.kernels import hybrid, quantile
 from bestk.kernels.types import (
+    HIGH,
+    LOW,
     LOWER,
     START,
     UPPER,
@@ -42,8 +45,11 @@ def _is_past(spec: Spec, far: float, upper: float) -> bool:
 
 def _point(state: State, spec: Spec, i: int, j: int, c: float) -> float:
     """The log of the left side for leader i and rival j at c; positive: enough."""
-    x = quantile.log_to(state, j, quantile.reach(state.evidence, spec, c), _is_exact(spec))
-    return hybrid.combined(spec, x, quantile.log_above(state, i, c))
+    to = quantile.hits_to(state, j, quantile.reach(state.evidence, spec, c), _is_exact(spec))
+    above = quantile.hits_above(state, i, c)
+    x, y = quantile.log_alone(state, j, HIGH, to), quantile.log_alone(state, i, LOW, above)
+    both = quantile.log_paired(state, j, HIGH, to) + quantile.log_paired(state, i, LOW, above)
+    return hybrid.added(spec, x, y, both)
 
 
 def _is_refuted(state: State, spec: Spec, lower: float, upper: float) -> bool:
@@ -83,7 +89,7 @@ def _all_hold(state: State, spec: Spec, lower: float, upper: float) -> bool:
         far = quantile.reach(e, spec, c)
         if _is_past(spec, far, upper):
             return True
-        y, i, following = inf, -1, inf
+        y, y_paired, i, following = inf, inf, -1, inf
         for a in range(spec.n_arms):
             if not state.high[a]:
                 continue
@@ -92,16 +98,20 @@ def _all_hold(state: State, spec: Spec, lower: float, upper: float) -> bool:
                 following = min(following, bound)
                 continue
             following = min(following, _next(state, a, c))
-            value = quantile.log_above(state, a, c)
-            if value < y:
-                y, i = value, a
-        x, j = inf, -1
+            above = quantile.hits_above(state, a, c)
+            y = min(y, quantile.log_alone(state, a, LOW, above))
+            paired = quantile.log_paired(state, a, LOW, above)
+            if paired < y_paired:
+                y_paired, i = paired, a
+        x, x_paired, j = inf, inf, -1
         for b in range(spec.n_arms):
             if not state.high[b] and not _is_past(spec, far, state.keys[UPPER.row, b]):
-                value = quantile.log_to(state, b, far, _is_exact(spec))
-                if value < x:
-                    x, j = value, b
-        if i >= 0 and j >= 0 and hybrid.combined(spec, x, y) < 0.0:
+                to = quantile.hits_to(state, b, far, _is_exact(spec))
+                x = min(x, quantile.log_alone(state, b, HIGH, to))
+                paired = quantile.log_paired(state, b, HIGH, to)
+                if paired < x_paired:
+                    x_paired, j = paired, b
+        if i >= 0 and j >= 0 and hybrid.added(spec, x, y, x_paired + y_paired) < 0.0:
             return hybrid.refute(state, i, j, c)
         c = following
     return True

@@ -153,11 +153,12 @@ class Evidence(NamedTuple):
     points: FloatArray  # mixed over: n0 (NORMAL), theta (BETTING, COINS, QUANTILE), b (BERNSTEIN)
     log_weights: FloatArray
     log_rest: FloatArray  # log(1 - point) of bets and of BERNSTEIN; for NORMAL the shape
-    # QUANTILE: which quantile, what a hit multiplies wealth by (rows LOW, HIGH; logs), and whether
-    # slacks are factors
+    # QUANTILE: which quantile, what a hit multiplies wealth by (rows LOW, HIGH; logs), whether
+    # slacks are factors, and the weights where the product of both sides is meant
     q: float = 0.5
     log_lifts: FloatArray = np.zeros((2, 1))
     relative: bool = False
+    log_paired: FloatArray = np.zeros(1)
 
 
 NO_EVIDENCE = Evidence(NORMAL, 1.0, np.zeros(2), np.ones(1), np.zeros(1), np.zeros(1))

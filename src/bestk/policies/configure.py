@@ -100,7 +100,12 @@ def _sharper(n_arms: int, k: int, epsilon: float, rewards: Rewards) -> lv.Weight
     pairs = lv.pair_weights(n_arms, k) if isinstance(rewards, Gaussian | SubGaussian) else None
     if pairs is not None:
         return pairs
-    return lv.exact_weights(n_arms, k) if epsilon == 0.0 else lv.hybrid_weights(n_arms, k, True)
+    scales = lv.EXACT_SCALE, lv.HYBRID_SCALE
+    if isinstance(rewards, Quantile):
+        scales = lv.QUANTILE_SCALE, lv.QUANTILE_SCALE
+    if epsilon == 0.0:
+        return lv.exact_weights(n_arms, k, *scales)
+    return lv.hybrid_weights(n_arms, k, True, scales[1])
 
 
 def _log(value: float) -> float:
@@ -333,7 +338,9 @@ def configure(
         evidence=(
             item_evidence(rewards, maximize)
             if items is not None
-            else policy_evidence(rewards, maximize, _balanced(max_arms or n_arms, k), edition > 1)
+            else policy_evidence(
+                rewards, maximize, _balanced(max_arms or n_arms, k), edition > 1, hybrid.both > 0.0
+            )
             if evidence
             else t.NO_EVIDENCE
         ),

@@ -236,7 +236,6 @@ def _log_evidence(e: Evidence, sign: float, seen: Seen, c: float) -> float:
         t, _, _, seen_in_order = seen
         below = quantile.count_below(seen_in_order, 0, int(t), c)
         above = t - quantile.count_to(seen_in_order, 0, int(t), c)
-        if sign > 0.0:
-            return quantile.log_evidence(e, LOW, t, float(above))
-        return quantile.log_evidence(e, HIGH, t, float(below))
+        end, hits = (LOW, above) if sign > 0.0 else (HIGH, below)
+        return quantile.log_evidence(e, e.log_weights, end, t, float(hits))
     return float(evidence.log_evidence(e, sign, *seen, 0, c)[0])

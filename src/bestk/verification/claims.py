@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from bestk.verification.assumptions import require, scales, seen_quantile
+from bestk.verification.assumptions import QUANTILE, require, scales, seen_quantile
 from bestk.verification.classes import Decision
 
 # How the answer is compared with the others.
@@ -148,15 +148,21 @@ def _settings(policy: Policy, problem: Mapping[str, Any]) -> dict[str, Any]:
     return read
 
 
-def _weights(params: Mapping[str, Any], n: int, k: int) -> tuple[float, float, float]:
-    """w1, w2, w3 of the hybrid stop: given, or by the rule of docs/e-lucb.md."""
+def _rule(n: int, k: int, scale: float) -> tuple[float, float, float]:
+    """w1, w2, w3 of the hybrid stop by the rule of docs/e-lucb.md."""
+    ratio = max(k, n - k) / min(k, n - k)
+    w3 = 1.0 / (1.0 + math.sqrt(n) / scale * ratio**0.3)
+    to_low = math.sqrt(n - k) / (math.sqrt(n - k) + math.sqrt(k))
+    return (1.0 - w3) * to_low, (1.0 - w3) * (1.0 - to_low), w3
+
+
+def _weights(params: Mapping[str, Any], n: int, k: int, scale: float) -> tuple[float, float, float]:
+    """w1, w2, w3 of the hybrid stop: given, or by the rule."""
     independent = params.get("independent", "true") == "true"
     given = params.get("weights")
     if given is None:
-        ratio = max(k, n - k) / min(k, n - k)
-        w3 = 1.0 / (1.0 + math.sqrt(n) / 7.0 * ratio**0.3) if independent else 0.0
-        to_low = math.sqrt(n - k) / (math.sqrt(n - k) + math.sqrt(k))
-        return (1.0 - w3) * to_low, (1.0 - w3) * (1.0 - to_low), w3
+        w1, w2, w3 = _rule(n, k, scale)
+        return (w1, w2, w3) if independent else (w1 / (w1 + w2), w2 / (w1 + w2), 0.0)
     w1, w2, w3 = map(float, given.split(",") if isinstance(given, str) else given)
     total = w1 + w2 + w3
     require(w1 > 0 and w2 > 0 and w3 >= 0 and abs(total - 1.0) <= 1e-9, f"weights {given}")
@@ -209,12 +215,14 @@ class _Levels(NamedTuple):
     theorem: int = 1  # of docs/e-lucb.md, where the K best are compared pair by pair
 
 
-def _hybrid_levels(rule: str, nu: float, n: int, k: int, params: Mapping[str, Any]) -> _Levels:
+def _hybrid_levels(
+    rule: str, nu: float, n: int, k: int, params: Mapping[str, Any], scale: float = 7.0
+) -> _Levels:
     """Theorems 1 and 3 of docs/e-lucb.md; Theorem 4 where totals are compared."""
     if rule in (LEAD, SETS):
         require("weights" not in params, "weights of a hybrid stop without a matroid")
         return _Levels(nu / n, nu / n)
-    w1, w2, w3 = _weights(params, n, k)
+    w1, w2, w3 = _weights(params, n, k, scale)
     return _Levels(nu * w2 / (n - k), nu * w1 / k, nu * w3 / (k * (n - k)))
 
 
@@ -229,14 +237,11 @@ def _pair_levels(nu: float, n: int, k: int) -> _Levels:
     )
 
 
-def _exact_levels(nu: float, n: int, k: int) -> _Levels:
+def _exact_levels(nu: float, n: int, k: int, scale: float) -> _Levels:
     """Theorem 7 of docs/e-lucb.md: no slack, and at least two arms on either side."""
     of_k, of_rest = (math.fsum(1.0 / i for i in range(1, m + 1)) for m in (k, n - k))
     union = min((n - k - 1) * of_k + k, (k - 1) * of_rest + n - k)
-    ratio = max(k, n - k) / min(k, n - k)
-    w3 = 1.0 / (1.0 + math.sqrt(n) / 12.0 * ratio**0.3)
-    to_low = math.sqrt(n - k) / (math.sqrt(n - k) + math.sqrt(k))
-    w1, w2 = (1.0 - w3) * to_low, (1.0 - w3) * (1.0 - to_low)
+    w1, w2, w3 = _rule(n, k, scale)
     product = 0.1 * w3 / (k * (n - k)) + 0.9 * w3 / union
     return _Levels(nu * w2 / (n - k), nu * w1 / k, nu * product, theorem=7)
 
@@ -245,12 +250,13 @@ def _sharp_levels(
     nu: float, n: int, k: int, slack: float, params: Mapping[str, Any], family: str
 ) -> _Levels:
     """Of the K best in the second edition of the rules."""
+    scales = (1.8, 1.8) if family == QUANTILE else (12.0, 7.0)
     if "weights" not in params and params.get("independent", "true") == "true":
         if n <= PAIR_ARMS and family in ("gaussian", "subgaussian"):
             return _pair_levels(nu, n, k)
         if slack == 0.0 and min(k, n - k) > 1:
-            return _exact_levels(nu, n, k)
-    return _hybrid_levels(PAIR, nu, n, k, params)
+            return _exact_levels(nu, n, k, scales[0])
+    return _hybrid_levels(PAIR, nu, n, k, params, scales[1])
 
 
 def _open_levels(

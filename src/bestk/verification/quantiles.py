@@ -19,40 +19,51 @@ Ints = NDArray[np.int64]
 
 FRACTIONS = np.array([0.95, 0.75, 0.5, 0.3, 0.18, 0.1, 0.05, 0.02, 0.007, 0.002, 3e-4, 4e-5])
 WEIGHTS = np.array([50, 60, 60, 60, 50, 40, 30, 20, 10, 6, 4, 3], np.float64)
+# of the hybrid stop: where one side is enough by itself, and where both are multiplied
+ALONE = np.array([120, 150, 60, 15, 5, 4, 3, 3, 2, 2, 1, 1], np.float64)
+PAIRED = np.array([20, 40, 60, 60, 50, 40, 30, 20, 10, 6, 4, 3], np.float64)
 HALVINGS = 64  # of an interval of whole numbers
 
 
 class Quantiles(Evidence):
     """Every arm's observations in ascending order, as the policy sees them, and its lost ones."""
 
-    def __init__(self, arms: Ints, seen: Floats, n: int, holes: Floats, q: float) -> None:
+    def __init__(
+        self, arms: Ints, seen: Floats, n: int, holes: Floats, q: float, hybrid: bool
+    ) -> None:
         counts = np.bincount(arms, minlength=n)
         super().__init__(counts.astype(np.float64), np.zeros(n))
         order = np.lexsort((seen, arms))
         self.own = np.split(seen[order], np.cumsum(counts)[:-1])
         self.holes, self.q = holes, q
-        self.log_weights = np.log(WEIGHTS / WEIGHTS.sum())
+        self.weights = ALONE if hybrid else WEIGHTS
         self.means = np.array([_quantile(x, q) for x in self.own])
 
-    def wealth(self, side: int, hits: Floats, t: Floats) -> Floats:
+    def wealth(self, side: int, hits: Floats, t: Floats, weights: Floats) -> Floats:
         """log of the weighted mean over theta of (1 - theta + theta/p)^hits (1 - theta)^(t - hits).
 
         p is the largest probability of a hit: of lying above the quantile, or below it.
         """
+        share = np.log(weights / weights.sum())
         p = 1.0 - self.q if side > 0 else self.q
         hit, miss = np.log(1.0 - FRACTIONS + FRACTIONS / p), np.log1p(-FRACTIONS)
-        return _log_sum(self.log_weights + hits[..., None] * hit + (t - hits)[..., None] * miss)
+        return _log_sum(share + hits[..., None] * hit + (t - hits)[..., None] * miss)
 
-    def log_e(self, side: int, c: float | Floats, arms: Ints, strictly: bool = False) -> Floats:
-        """Of these arms at one c, or one c each: bets on what is above c, or not above it.
+    def least(
+        self, side: int, places: Floats, arms: Ints, strictly: bool = False
+    ) -> tuple[Floats, Floats]:
+        """At each place the least evidence of these arms, by itself and to be multiplied.
 
-        Strictly: on what is below it.
+        Bets on what is above the place, or not above it; strictly: on what is below it.
         """
-        places = np.broadcast_to(np.asarray(c, np.float64), arms.shape)
+        alone, paired = np.full((2, places.size), math.inf)
         end: Literal["left", "right"] = "left" if strictly else "right"
-        to = [self.own[a].searchsorted(x, end) for a, x in zip(arms, places, strict=True)]
-        hits = np.array(to, np.float64)
-        return self.wealth(side, self.t[arms] - hits if side > 0 else hits, self._held[arms])
+        for arm in arms:
+            to = self.own[arm].searchsorted(places, end).astype(np.float64)
+            hits, t = self.t[arm] - to if side > 0 else to, np.full(places.size, self._held[arm])
+            alone = np.minimum(alone, self.wealth(side, hits, t, ALONE))
+            paired = np.minimum(paired, self.wealth(side, hits, t, PAIRED))
+        return alone, paired
 
     @property
     def _held(self) -> Floats:
@@ -67,7 +78,7 @@ class Quantiles(Evidence):
         short, enough = np.zeros(t.size), t + 1.0  # nothing is ever refuted without a hit
         for _ in range(HALVINGS):
             middle = np.floor((short + enough) / 2.0)
-            holds = self.wealth(side, middle, t) >= -math.log(alpha)
+            holds = self.wealth(side, middle, t, self.weights) >= -math.log(alpha)
             is_open = enough - short > 1.0
             enough = np.where(is_open & holds, middle, enough)
             short = np.where(is_open & ~holds, middle, short)
@@ -96,18 +107,15 @@ def certified_by_counts(
 
         w1 X/K + w2 Y/(N-K) + w3 X Y/(K (N-K)) >= 1/nu.
 
-    Y falls at observations of leaders alone, and X rises: the left side is least at one of these,
-    or below all. With the smaller union of Theorem 7 a rival's hits lie strictly below. Returned as
-    by `rules.certified`.
+    X Y is of evidence by another mixture. Y falls at observations of leaders alone, and X rises:
+    the left side is least at one of these, or below all. With the smaller union of Theorem 7 a
+    rival's hits lie strictly below. Returned as by `rules.certified`.
     """
     places = np.unique(np.concatenate([[-math.inf], *(evidence.own[arm] for arm in leaders)]))
-    x, y = np.full(places.size, math.inf), np.full(places.size, math.inf)
-    for arm in leaders:
-        y = np.minimum(y, evidence.log_e(1, places, np.full(places.size, arm)))
+    y, y_paired = evidence.least(1, places, leaders)
     beyond = np.array([claim.reach(c) for c in places.tolist()])
-    for arm in rivals:
-        x = np.minimum(x, evidence.log_e(-1, beyond, np.full(places.size, arm), claim.exact))
+    x, x_paired = evidence.least(-1, beyond, rivals, claim.exact)
     total = np.logaddexp(math.log(claim.upper) + x, math.log(claim.lower) + y)
-    total = np.logaddexp(total, math.log(claim.product) + x + y)
+    total = np.logaddexp(total, math.log(claim.product) + x_paired + y_paired)
     worst = int(np.argmin(total))
     return bool(total[worst] >= 0.0), float(total[worst]), float(places[worst])

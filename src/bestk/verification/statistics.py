@@ -144,7 +144,8 @@ class Statistics:
             holes[:] = 0.0
         if self.claim.q:
             seen = self.claim.sign * self.history.rewards
-            return Quantiles(self.history.arms, seen, self.n, holes, self.claim.q)
+            hybrid = self.claim.product > 0.0
+            return Quantiles(self.history.arms, seen, self.n, holes, self.claim.q, hybrid)
         if grid is not None and self.levels is not None:
             return Bets(t, self.seen_sums, grid - self.origin, self.levels, holes)
         return Normal(t, self.seen_sums, self.claim.sigma, self.claim.balanced)
