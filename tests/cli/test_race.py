@@ -51,6 +51,16 @@ def test_json_is_a_result_with_the_cap_and_every_run_is_exported(tmp_path):
     assert Counter(row["command"] for row in rows if row["cut"] == "true") == data["cut"]
 
 
+def test_a_cleanup_that_fails_is_told_after_the_result():
+    done = bestk("race", "true", "sleep 0.05", "--cleanup", "false", "--seed", "1")
+    assert done.returncode == 2
+    assert "certified: error <= 0.05" in done.stdout
+    assert done.stderr.count("cleans up after the runs") == 2
+    done = bestk("race", "true", "sleep 0.05", "--cleanup", "false", "--prepare", "false")
+    assert done.returncode == 2
+    assert "prepares the run of 'true' failed" in done.stderr
+
+
 def test_a_spent_budget_is_exit_code_3():
     done = bestk("race", "sleep 0.01", "sleep 0.010", "--budget", "8")
     assert (done.returncode, done.stderr) == (3, "")

@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -111,7 +111,6 @@ def race(
     from bestk.commands.parameters import read_parameters
     from bestk.commands.process import heed_signals
     from bestk.commands.race import Race
-    from bestk.report.terminal import race as race_table
     from bestk.study.reading import reading
 
     exports: dict[Written, Path | None] = {
@@ -134,7 +133,21 @@ def race(
             given=options.read_input(input), output=options.read_output(output),
             seed=seed, storage=storage,
         )  # fmt: skip
-    with progress("warming up", warmup * len(found.entrants)) as advance:
+    try:
+        code = _race(found, exports, storage, json, budget=budget, runs=runs, min_runs=min_runs)
+    finally:
+        for text in found.unclean:
+            note(f"bestk: {text}")
+    raise SystemExit(2 if found.unclean else code)
+
+
+def _race(
+    found: Race, exports: dict[Written, Path | None], storage: str | None, json: bool, **most: Any
+) -> int:
+    """Warm up, run, show and write what was found; the exit code."""
+    from bestk.report.terminal import race as race_table
+
+    with progress("warming up", found.warmup * len(found.entrants)) as advance:
         found.warm_up(lambda: advance(1, "warming up"))
     for command, reason in found.failed.items():
         note(f"{command!r} failed in warm-up and leaves the race: {reason}")
@@ -142,13 +155,13 @@ def race(
         cap = f"cap {race_table.duration(found.cap)}"
         print(f"{cap}: a run that reaches it is killed and scored as the cap", flush=True)
     try:
-        outcome = found.run(budget, _watch, runs=runs, min_runs=min_runs)
+        outcome = found.run(watch=_watch, **most)
         code = _finish(found, outcome, storage, json)
     finally:
         for written, file in exports.items():
             if file is not None:
                 write_text(file, written(found))
-    raise SystemExit(code)
+    return code
 
 
 def _check(

@@ -151,6 +151,7 @@ class Race:
         self._trouble: ArmFailedError | None = None
         self._set_up: list[str] = []  # commands whose setup has run
         self.interrupted: list[str] = []  # commands of runs that count as cut for it
+        self.unclean: list[str] = []  # cleanups that failed: what was found stands
 
     def _resume(self, *, is_free: bool) -> None:
         """Go on with what is in the log, refusing what does not agree with it."""
@@ -300,9 +301,12 @@ class Race:
                 self._set_up.append(command)
 
     def clean_up(self) -> None:
-        """Clean up after every command that was set up; `run` does it, once."""
+        """Clean up after every command that was set up, one failing or not; `run` does it, once."""
         while self._set_up:
-            self.entrants[self._set_up.pop(0)].stage("cleanup")
+            try:
+                self.entrants[self._set_up.pop(0)].stage("cleanup")
+            except ArmFailedError as error:
+                self.unclean.append(str(error))
 
     def _cut_interrupted(self) -> None:
         """Let runs that were interrupted count as cut: what is known is that they were not over.
