@@ -64,6 +64,7 @@ def race(
     parameter_scan: options.Scan = None,
     parameter_step_size: options.Step = None,
     parameter_list: options.Listed = None,
+    command_name: options.Names = None,
     setup: options.Setup = None,
     prepare: options.Prepare = None,
     conclude: options.Conclude = None,
@@ -131,7 +132,7 @@ def race(
             parameters=read_parameters(scans, parameter_step_size or (), lists),
             prepare=prepare, conclude=conclude, cleanup=cleanup, ignore_failure=ignore_failure,
             given=options.read_input(input), output=options.read_output(output),
-            seed=seed, storage=storage,
+            names=command_name or (), seed=seed, storage=storage,
         )  # fmt: skip
     try:
         code = _race(found, exports, storage, json, budget=budget, runs=runs, min_runs=min_runs)

@@ -92,7 +92,8 @@ class Race:
     `setup` runs once for every command before its first run, `cleanup` after the race, `prepare`
     before every run and `conclude` after it: one command for all, or, of the last two, one for
     each. `parameters` are the values of `{VAR}` in any of them, `given` is a file to be read as
-    standard input. With `ignore_failure` a run counts whatever its exit code.
+    standard input. With `ignore_failure` a run counts whatever its exit code. `names` are what the
+    commands are called, in their order, instead of their texts.
     """
 
     def __init__(
@@ -114,6 +115,7 @@ class Race:
         given: Path | None = None,
         output: Output = "keep",
         ignore_failure: bool = False,
+        names: Sequence[str] = (),
         shell: bool = False,
         seed: int | None = None,
         storage: str | os.PathLike[str] | None = None,
@@ -127,7 +129,7 @@ class Race:
         self.k, self.warmup, self.max_time, self.shell = k, warmup, max_time, shell
         around = Settings(
             shell, parameters or {}, setup, prepare, conclude, cleanup, given, output,
-            ignore_failure,
+            ignore_failure, names,
         )  # fmt: skip
         self.entrants = read_entrants(commands, around)
         # what can be wrong with these is said before anything runs
