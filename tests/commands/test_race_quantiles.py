@@ -2,6 +2,7 @@
 
 import io
 import statistics
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -9,7 +10,7 @@ from rich.console import Console
 from bestk.commands.race import Race
 from bestk.commands.runs import NEVER
 from bestk.errors import InputError
-from bestk.report.terminal.race import at_least, table
+from bestk.report.terminal.race import RaceView, at_least, table
 from bestk.rewards import Bounded, Quantile
 
 FAST, SLOW, SLEEPING = "true", "sleep 0.1", "sleep 60"
@@ -118,3 +119,12 @@ def test_between_a_time_and_an_interrupted_run_nothing_is_known(tmp_path):
     console.print(table(outcome.result, at_least(outcome), outcome.by, outcome.relative))
     cells = next(x for x in console.export_text().splitlines() if f" {pull.arm} " in x).split("│")
     assert [cells[3].strip(), cells[6].strip()] == ["-", "-"]
+
+
+def test_what_is_compared_is_named_while_the_race_lasts(monkeypatch):
+    race = raced(FAST, SLOW, warmup=0)
+    race.run(budget=2)
+    monkeypatch.setattr("bestk.report.terminal.race.QUIET", -1.0)
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(RaceView(SimpleNamespace(study=race.study, failed=0)))
+    assert "median time" in console.export_text()

@@ -14,7 +14,7 @@ import typer
 from bestk.cli import inputs
 from bestk.cli import race_options as options
 from bestk.cli.console import note, progress, say, show, show_json
-from bestk.errors import InputError
+from bestk.errors import InputError, UnknownName
 from bestk.output import check_output, write_text
 from bestk.report.cells import text_cell
 
@@ -111,7 +111,7 @@ def race(
     from bestk.commands.paired import PAIRS, PairedRace
     from bestk.commands.parameters import read_parameters
     from bestk.commands.process import heed_signals
-    from bestk.commands.race import Race
+    from bestk.commands.race import MEAN, MEDIAN, Race
     from bestk.study.reading import reading
 
     exports: dict[Written, Path | None] = {
@@ -124,6 +124,8 @@ def race(
     scans = options.words(parameter_scan, "--parameter-scan")
     lists = options.words(parameter_list, "--parameter-list")
     heed_signals()
+    if by not in (None, MEDIAN, MEAN, PAIRS):
+        raise UnknownName("comparison for --by", by, (MEDIAN, MEAN, PAIRS))
     with reading(storage or "the race"):
         made = PairedRace if by == PAIRS else Race
         found = made(

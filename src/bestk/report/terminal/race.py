@@ -132,5 +132,5 @@ class RaceView(View):
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         if time.monotonic() - self.started >= QUIET:
-            yield table(self.result, ())
+            yield table(self.result, (), self.result.compares)
             yield Text("   ".join(self.figures()))
