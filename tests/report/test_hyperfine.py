@@ -75,7 +75,7 @@ def test_json_has_the_keys_and_kinds_of_hyperfine(ours, theirs):
 def test_combinations_are_in_the_order_of_hyperfine(tmp_path):
     if shutil.which("hyperfine") is None:
         pytest.skip("hyperfine is not installed")
-    options = ["true {b} {a}", "sleep 0{a}{b}", "-L", "b", "1,2", "-L", "a", "0,.01", "--runs", "1"]
+    options = ["true {b} {a}", "sleep 0.0{a}{b}", "-L", "b", "1,2", "-L", "a", "0,1", "--runs", "1"]
     first, second = tmp_path / "ours", tmp_path / "theirs"
     process("race", *options, "--export-json", str(first), "--export-csv", f"{first}.csv")
     subprocess.run(
