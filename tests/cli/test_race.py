@@ -51,6 +51,37 @@ def test_json_is_a_result_with_the_cap_and_every_run_is_exported(tmp_path):
     assert Counter(row["command"] for row in rows if row["cut"] == "true") == data["cut"]
 
 
+def test_a_cleanup_that_fails_is_told_after_the_result():
+    done = bestk("race", "true", "sleep 0.05", "--cleanup", "false", "--seed", "1")
+    assert done.returncode == 2
+    assert "certified: error <= 0.05" in done.stdout
+    assert done.stderr.count("cleans up after the runs") == 2
+    done = bestk("race", "true", "sleep 0.05", "--cleanup", "false", "--prepare", "false")
+    assert done.returncode == 2
+    assert "prepares the run of 'true' failed" in done.stderr
+
+
+def test_status_and_report_show_units(tmp_path):
+    file, page = str(tmp_path / "race.db"), tmp_path / "page.html"
+    slack = ("--epsilon", "0.0025")
+    good("race", "true", "sleep 0.05", "--storage", file, "--seed", "1", *slack)
+    said = good("status", file)
+    assert "error <= 0.05, slack 2.5 ms" in said
+    sums = [line.split("│")[2].split() for line in said.splitlines() if "sum of" in line]
+    assert [words[1:] in ([unit] for unit in ("s", "ms", "us")) for words in sums] == [True] * 2
+    good("report", file, "-o", str(page))
+    text = page.read_text()
+    assert "true median at most 2.5 ms above the smallest" in text
+    assert "slack 2.5 ms" in text
+    assert "<dd>2.5 ms</dd>" in text
+
+
+def test_what_can_be_compared_is_told():
+    done = bestk("race", "true", "false", "--by", "max")
+    assert done.returncode == 2
+    assert "known are median, mean, pairs" in done.stderr
+
+
 def test_a_spent_budget_is_exit_code_3():
     done = bestk("race", "sleep 0.01", "sleep 0.010", "--budget", "8")
     assert (done.returncode, done.stderr) == (3, "")

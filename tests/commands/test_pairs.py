@@ -1,14 +1,17 @@
 """Comparison within blocks: drift that a block shares changes nothing; errors are as asked."""
 
+import io
 import math
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from bestk.commands.paired import PairedRace
 from bestk.commands.pairs import Pairs
 from bestk.errors import ArmFailedError, InputError
+from bestk.report.terminal.race import table
 
 FAST, SLOW = "true", "sleep 0.02"
 
@@ -94,6 +97,30 @@ def test_a_race_runs_in_blocks_until_it_is_certain():
     assert len(set(blocks)) == 2  # either order
     assert [arm.status for arm in outcome.result.arms] == ["in", "out"]
     assert outcome.to_dict()["relative"][SLOW]["ratio"] > 1.0
+
+
+def test_the_first_is_who_wins_more_often_whoever_has_the_least_median(monkeypatch):
+    """Blocks that take 1 s or 3 s; the loser's times straddle the winner's median."""
+    race = raced("b", "a", ignore_failure=True)
+    blocks = iter([(3.0, 2.0), (1.0, 1.1), *[(3.0, 3.1), (1.0, 1.1)] * 20])
+
+    def measure(command):
+        if not measure.left:
+            measure.left = dict(zip("ab", next(blocks), strict=True))
+        return measure.left.pop(command), {"process": {"code": 0}}
+
+    measure.left = {}
+    monkeypatch.setattr(race, "_measure", measure)
+    outcome = race.run()
+    first, second = outcome.result.arms
+    assert (first.label, first.status, second.label, second.status) == ("a", "in", "b", "out")
+    assert first.mean > second.mean
+    assert outcome.relative["a"].value == 1.0
+    assert outcome.relative["b"].value == pytest.approx(3.1 / 3.0, rel=0.1)
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(table(outcome.result, (), outcome.by, outcome.relative))
+    rows = [line.split("│") for line in console.export_text().splitlines() if "│" in line]
+    assert [(row[1].strip(), row[2].strip()) for row in rows] == [("1", "a"), ("2", "b")]
 
 
 def test_a_given_number_of_blocks_and_a_budget():

@@ -47,12 +47,12 @@ def test_every_combination_is_raced_once():
     found = expand(["{c} {n}", "only {n}", "plain {other}"], given)
     assert [(each.text, each.number, each.parameters) for each in found] == [
         ("x 1", 0, {"n": "1", "c": "x"}),
-        ("y 1", 0, {"n": "1", "c": "y"}),
-        ("x 2", 0, {"n": "2", "c": "x"}),
-        ("y 2", 0, {"n": "2", "c": "y"}),
         ("only 1", 1, {"n": "1"}),
-        ("only 2", 1, {"n": "2"}),
         ("plain {other}", 2, {}),
+        ("x 2", 0, {"n": "2", "c": "x"}),
+        ("only 2", 1, {"n": "2"}),
+        ("y 1", 0, {"n": "1", "c": "y"}),
+        ("y 2", 0, {"n": "2", "c": "y"}),
     ]
 
 
@@ -71,6 +71,8 @@ def test_a_parameter_is_given_once_and_used():
         read_parameters([("a", "0", "1")], [], [("a", "x")])
     with pytest.raises(InputError, match=r"no command has \{a\}"):
         Race(["true", "false"], parameters={"a": ["1"]})
+    with pytest.raises(InputError, match=r"no command has \{a\}, nor what prepares it"):
+        Race(["true", "false"], parameters={"a": ["1", "2"]}, setup="true {a}")
 
 
 def test_parameters_are_filled_in_everywhere(tmp_path):
@@ -83,3 +85,29 @@ def test_parameters_are_filled_in_everywhere(tmp_path):
     assert found == {"1", "2", "prepared-1", "prepared-2", "setup-1", "setup-2"}
     race.run(budget=2)
     assert [dict(one.parameters)["x"] for one in race.timings().values()] == ["1", "2"]
+
+
+def test_a_parameter_of_the_preparation_alone_tells_equal_commands_apart(tmp_path):
+    branch = tmp_path / "branch"
+    race = Race(
+        [f"sh -c 'sleep $(cat {branch})'"], names=["built"], parameters={"time": ["0", "0.05"]},
+        prepare=f"sh -c 'echo {{time}} > {branch}'", seed=1,
+    )  # fmt: skip
+    assert list(race.entrants) == ["built (time=0)", "built (time=0.05)"]
+    race.warm_up()
+    assert race.run().result.top == ("built (time=0)",)
+    assert [dict(one.parameters) for one in race.timings().values()] == [
+        {"time": "0"}, {"time": "0.05"},
+    ]  # fmt: skip
+
+
+def test_commands_are_called_by_their_names():
+    race = Race(["true {n}", "sleep 0.{n}"], names=["nothing {n}"], parameters={"n": ["1", "2"]})
+    assert list(race.entrants) == ["nothing 1", "sleep 0.1", "nothing 2", "sleep 0.2"]
+    assert [one.words for one in race.entrants.values()][2] == ("true", "2")
+    same = {"prepare": ["true 1", "true 2"]}
+    assert list(Race(["true", "true"], names=["a", "b"], **same).entrants) == ["a", "b"]
+    with pytest.raises(InputError, match="two commands have it"):
+        Race(["true", "true"], **same)
+    with pytest.raises(InputError, match="3 names were refused"):
+        Race(["true", "false"], names=["a", "b", "c"])

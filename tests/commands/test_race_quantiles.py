@@ -1,12 +1,16 @@
 """Races by medians and other quantiles: no cap, and a limit that changes nothing below it."""
 
+import io
 import statistics
+from types import SimpleNamespace
 
 import pytest
+from rich.console import Console
 
 from bestk.commands.race import Race
 from bestk.commands.runs import NEVER
 from bestk.errors import InputError
+from bestk.report.terminal.race import RaceView, at_least, table
 from bestk.rewards import Bounded, Quantile
 
 FAST, SLOW, SLEEPING = "true", "sleep 0.1", "sleep 60"
@@ -100,3 +104,26 @@ def test_an_interrupted_run_is_longer_than_any_without_a_limit(tmp_path):
     assert outcome.cut == {pull.arm: 1}
     last = list(resumed.runs())[-1]
     assert (last.command, last.seconds, last.cut, last.is_timed) == (pull.arm, NEVER, True, False)
+
+
+def test_between_a_time_and_an_interrupted_run_nothing_is_known(tmp_path):
+    file = tmp_path / "race.db"
+    begun = raced(FAST, SLOW, storage=file)
+    begun.run(budget=2)
+    (pull,) = begun.study.ask()
+    del begun
+    outcome = Race([FAST, SLOW], seed=1, storage=file, warmup=0).run(budget=3)
+    assert max(arm.mean for arm in outcome.result.arms) > 1e8  # half a time, half NEVER
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(table(outcome.result, at_least(outcome), outcome.by, outcome.relative))
+    cells = next(x for x in console.export_text().splitlines() if f" {pull.arm} " in x).split("│")
+    assert [cells[3].strip(), cells[6].strip()] == ["-", "-"]
+
+
+def test_what_is_compared_is_named_while_the_race_lasts(monkeypatch):
+    race = raced(FAST, SLOW, warmup=0)
+    race.run(budget=2)
+    monkeypatch.setattr("bestk.report.terminal.race.QUIET", -1.0)
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(RaceView(SimpleNamespace(study=race.study, failed=0)))
+    assert "median time" in console.export_text()

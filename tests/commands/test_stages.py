@@ -45,6 +45,18 @@ def test_a_stage_that_fails_ends_the_race_and_cleans_up(stage, tmp_path):
     assert cleaned.exists() == (stage != "setup")  # nothing was set up there
 
 
+def test_a_cleanup_that_fails_costs_neither_the_others_nor_the_result(tmp_path):
+    log = tmp_path / "log"
+    race = Race(
+        [FAST, "sleep 0.05"], seed=1, cleanup=f"sh -c 'echo cleaned >> {log}; exit 4'", delta=0.4
+    )
+    race.warm_up()
+    assert race.run().result.top == (FAST,)
+    assert log.read_text().split() == ["cleaned", "cleaned"]
+    assert len(race.unclean) == 2
+    assert "cleans up after the runs of 'true' failed: exit code 4" in race.unclean[0]
+
+
 def test_failures_are_runs_if_they_are_ignored():
     race = Race(["false", "sh -c 'exit 3'"], seed=1, ignore_failure=True)
     race.warm_up()

@@ -72,6 +72,25 @@ def test_json_has_the_keys_and_kinds_of_hyperfine(ours, theirs):
             assert entry["parameters"] == twin["parameters"]
 
 
+def test_combinations_are_in_the_order_of_hyperfine(tmp_path):
+    if shutil.which("hyperfine") is None:
+        pytest.skip("hyperfine is not installed")
+    options = ["true {b} {a}", "sleep 0.0{a}{b}", "-L", "b", "1,2", "-L", "a", "0,1", "--runs", "1"]
+    first, second = tmp_path / "ours", tmp_path / "theirs"
+    process("race", *options, "--export-json", str(first), "--export-csv", f"{first}.csv")
+    subprocess.run(
+        ["hyperfine", "-N", *options, "--export-json", second, "--export-csv", f"{second}.csv"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    found = [
+        [(entry["command"], list(entry["parameters"].items())) for entry in entries]
+        for entries in (json.loads(file.read_text())["results"] for file in (first, second))
+    ]
+    assert found[0] == found[1]
+    heads = [(tmp_path / f"{x}.csv").read_text().splitlines()[0] for x in ("ours", "theirs")]
+    assert heads[0] == heads[1]
+
+
 def test_csv_and_markdown_have_the_shape_of_hyperfine(ours, theirs):
     head = ours[1].splitlines()[0]
     assert head == theirs[1].splitlines()[0]
@@ -102,7 +121,7 @@ def test_figures_are_those_of_the_times_listed(ours):
         for key in hyperfine.COLUMNS:
             assert float(row[key]) == entry[key]
         assert row["parameter_a"] == entry.get("parameters", {}).get("a", "")
-    assert entries[-1]["exit_codes"] == [128 + 9] * 3
+    assert entries[1]["exit_codes"] == [128 + 9] * 3
 
 
 def timing(*times, command="x", **parameters):

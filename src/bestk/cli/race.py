@@ -7,14 +7,14 @@ import io
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bestk.cli import inputs
 from bestk.cli import race_options as options
 from bestk.cli.console import note, progress, say, show, show_json
-from bestk.errors import InputError
+from bestk.errors import InputError, UnknownName
 from bestk.output import check_output, write_text
 from bestk.report.cells import text_cell
 
@@ -64,6 +64,7 @@ def race(
     parameter_scan: options.Scan = None,
     parameter_step_size: options.Step = None,
     parameter_list: options.Listed = None,
+    command_name: options.Names = None,
     setup: options.Setup = None,
     prepare: options.Prepare = None,
     conclude: options.Conclude = None,
@@ -110,8 +111,7 @@ def race(
     from bestk.commands.paired import PAIRS, PairedRace
     from bestk.commands.parameters import read_parameters
     from bestk.commands.process import heed_signals
-    from bestk.commands.race import Race
-    from bestk.report.terminal import race as race_table
+    from bestk.commands.race import MEAN, MEDIAN, Race
     from bestk.study.reading import reading
 
     exports: dict[Written, Path | None] = {
@@ -124,6 +124,8 @@ def race(
     scans = options.words(parameter_scan, "--parameter-scan")
     lists = options.words(parameter_list, "--parameter-list")
     heed_signals()
+    if by not in (None, MEDIAN, MEAN, PAIRS):
+        raise UnknownName("comparison for --by", by, (MEDIAN, MEAN, PAIRS))
     with reading(storage or "the race"):
         made = PairedRace if by == PAIRS else Race
         found = made(
@@ -132,9 +134,23 @@ def race(
             parameters=read_parameters(scans, parameter_step_size or (), lists),
             prepare=prepare, conclude=conclude, cleanup=cleanup, ignore_failure=ignore_failure,
             given=options.read_input(input), output=options.read_output(output),
-            seed=seed, storage=storage,
+            names=command_name or (), seed=seed, storage=storage,
         )  # fmt: skip
-    with progress("warming up", warmup * len(found.entrants)) as advance:
+    try:
+        code = _race(found, exports, storage, json, budget=budget, runs=runs, min_runs=min_runs)
+    finally:
+        for text in found.unclean:
+            note(f"bestk: {text}")
+    raise SystemExit(2 if found.unclean else code)
+
+
+def _race(
+    found: Race, exports: dict[Written, Path | None], storage: str | None, json: bool, **most: Any
+) -> int:
+    """Warm up, run, show and write what was found; the exit code."""
+    from bestk.report.terminal import race as race_table
+
+    with progress("warming up", found.warmup * len(found.entrants)) as advance:
         found.warm_up(lambda: advance(1, "warming up"))
     for command, reason in found.failed.items():
         note(f"{command!r} failed in warm-up and leaves the race: {reason}")
@@ -142,13 +158,13 @@ def race(
         cap = f"cap {race_table.duration(found.cap)}"
         print(f"{cap}: a run that reaches it is killed and scored as the cap", flush=True)
     try:
-        outcome = found.run(budget, _watch, runs=runs, min_runs=min_runs)
+        outcome = found.run(watch=_watch, **most)
         code = _finish(found, outcome, storage, json)
     finally:
         for written, file in exports.items():
             if file is not None:
                 write_text(file, written(found))
-    raise SystemExit(code)
+    return code
 
 
 def _check(

@@ -89,6 +89,13 @@ Listed = Annotated[
         help="The same with values between commas.",
     ),
 ]  # fmt: skip
+Names = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-n", "--command-name", metavar="NAME",
+        help="What a command is called, in their order; may hold a {PARAMETER}.",
+    ),
+]  # fmt: skip
 Setup = Annotated[
     str | None,
     typer.Option(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bestk.arguments import flag, shown
-from bestk.commands.parameters import expand, fill
+from bestk.commands.parameters import expand, fill, label
 from bestk.commands.process import Finished, Output, how_it_failed, run_command, split
 from bestk.errors import ArmFailedError, InputError
 
@@ -21,7 +21,8 @@ class Settings:
 
     `setup` runs once for every command before its first run and `cleanup` after its last, `prepare`
     before and `conclude` after each run; none of them is timed. `parameters` are the values of
-    every `{VAR}` in commands and in these four.
+    every `{VAR}` in commands and in these four. `names` are what the first commands are called
+    instead of their texts.
     """
 
     shell: bool = False
@@ -33,13 +34,14 @@ class Settings:
     given: Path | None = None  # standard input
     output: Output = "keep"
     ignore_failure: bool = False
+    names: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class Entrant:
     """One command of a race."""
 
-    text: str
+    text: str  # what it is called
     words: Words
     parameters: Mapping[str, str]
     settings: Settings
@@ -75,27 +77,38 @@ class Entrant:
 
 
 def read_entrants(commands: Sequence[str], settings: Settings) -> dict[str, Entrant]:
-    """The commands, parameters filled in, by their texts; refuses what cannot be run."""
+    """The commands, parameters filled in, by what they are called; refuses what cannot be run."""
     shell = flag(settings.shell, "shell")
-    for text in commands:
+    for text in (*commands, *settings.names):
         if not isinstance(text, str):
             raise InputError(f"command {shown(text)} was refused: it must be a text")
+    if len(settings.names) > len(commands):
+        raise InputError(
+            f"{len(settings.names)} names were refused: there are {len(commands)} commands"
+        )
+    names = [*settings.names, *commands[len(settings.names) :]]
     stages = {"setup": settings.setup, "prepare": settings.prepare}
     stages |= {"conclude": settings.conclude, "cleanup": settings.cleanup}
     around = {name: _for_each(name, given, len(commands)) for name, given in stages.items()}
     found: dict[str, Entrant] = {}
-    for text, number, values in expand(commands, settings.parameters):
-        words = _words(text, shell)
-        if any(words == other.words for other in found.values()):  # however it is written
-            raise InputError(
-                f"command {text!r} was refused: it is listed twice, and nothing is faster than"
-                " itself"
-            )
+    for variant in expand(commands, settings.parameters, around["prepare"]):
+        number, values = variant.number, variant.parameters
+        words = _words(variant.text, shell)
         own = {
             name: _words(fill(given[number], values), shell)
             for name, given in around.items()
             if given
         }
+        if any((words, own) == (other.words, other.around) for other in found.values()):
+            raise InputError(  # however it is written
+                f"command {variant.text!r} was refused: it is listed twice, and nothing is faster"
+                " than itself"
+            )
+        text = label(names[number], variant)
+        if text in found:
+            raise InputError(
+                f"the name {text!r} was refused: two commands have it; give each one of its own"
+            )
         found[text] = Entrant(text, words, values, settings, own)
     return found
 

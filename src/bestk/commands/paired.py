@@ -9,7 +9,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from itertools import combinations
 from typing import Any
 
 from bestk.arguments import count
@@ -87,7 +86,7 @@ class PairedRace(Race):
             stopped = "rule"
         result = self._result(rule, commands, time.monotonic() - started, stopped)
         cut = Counter(run.command for run in self._runs if run.cut)
-        return RaceResult(result, self.cap, dict(cut), self.failed, PAIRS, self._relative())
+        return RaceResult(result, self.cap, dict(cut), self.failed, PAIRS, self._relative(result))
 
     def _race(
         self, rule: Pairs, commands: Sequence[str], least: int, most: int | None
@@ -119,16 +118,18 @@ class PairedRace(Race):
     def _result(
         self, rule: Pairs, commands: Sequence[str], seconds: float, stopped: Stopped | None
     ) -> Result:
-        """What a study would say; `mean` holds the median of a command's times."""
+        """What a study would say, the fastest first; `mean` holds the median of the times."""
         times = {c: [run.seconds for run in self._runs if run.command == c] for c in commands}
         middle = {c: statistics.median(own) if own else None for c, own in times.items()}
         statuses: dict[int, Status] = dict.fromkeys(rule.inside, "in")
         statuses |= dict.fromkeys(rule.outside, "out")
         wins = rule.won.sum(axis=1) - rule.won.sum(axis=0)
-        places = sorted(range(rule.n), key=lambda i: (i not in rule.inside, -wins[i]))
+        order = {"in": 0, "undecided": 1, "out": 2}
+        status = {i: statuses.get(i, "undecided") for i in range(rule.n)}
+        places = sorted(status, key=lambda i: (order[status[i]], -wins[i]))
         arms = tuple(
-            ArmResult(c, middle[c], None, None, len(times[c]), 0, statuses.get(i, "undecided"))
-            for i, c in enumerate(commands)
+            ArmResult(c, middle[c], None, None, len(times[c]), 0, status[i])
+            for i, c in ((i, commands[i]) for i in places)
         )
         certified = rule.is_over
         return Result(
@@ -139,20 +140,19 @@ class PairedRace(Race):
             forecast=None, arms=arms, maximize=False, compares="median", unit=SECONDS,
         )  # fmt: skip
 
-    def _relative(self) -> dict[str, Ratio]:
-        """Medians of ratios within blocks, to the command with the least median time.
+    def _relative(self, result: Result) -> dict[str, Ratio]:
+        """Medians of ratios within blocks, to the command that comes first.
 
         All pairs share delta, so that the intervals hold at once and at all times, drift or not.
         """
-        times = {c: [b[c] for b in self._blocks if c in b] for c in map(str, self.study.arms)}
-        known = {c: statistics.median(own) for c, own in times.items() if own}
-        if not known:
+        commands = [str(arm.label) for arm in result.arms]
+        first = commands[0]
+        if not any(first in block for block in self._blocks):
             return {}
-        first = min(known, key=known.__getitem__)
-        alpha = self.delta / len(list(combinations(times, 2)))
+        alpha = self.delta / math.comb(len(commands), 2)
         found = {first: Ratio(1.0, 1.0, 1.0)}
         cut = {run.command for run in self._runs if run.cut}  # of which more is not known
-        for command in known:
+        for command in commands:
             both = [b[command] / b[first] for b in self._blocks if command in b and first in b]
             if command != first and both:
                 seen = confidence_sequence(Quantile(0.5), both, alpha)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from itertools import product
+from itertools import product, zip_longest
 from typing import NamedTuple
 
 from bestk.errors import InputError
@@ -90,16 +90,37 @@ def fill(text: str, parameters: Mapping[str, str]) -> str:
     return text
 
 
-def expand(commands: Sequence[str], parameters: Mapping[str, Sequence[str]]) -> list[Variant]:
-    """Every command with every combination of values; one that has no `{VAR}` once."""
+def expand(
+    commands: Sequence[str],
+    parameters: Mapping[str, Sequence[str]],
+    prepare: Sequence[str] = (),
+) -> list[Variant]:
+    """Every command with every combination of the values of its `{VAR}`, in hyperfine's order.
+
+    For each combination, the first parameter changing first, the commands in turn. A `{VAR}` of a
+    command may be in what prepares its runs, a text for each command or none. What sets it up comes
+    too early to tell commands apart whose runs alternate.
+    """
+    texts = [f"{command}\0{more}" for command, more in zip_longest(commands, prepare, fillvalue="")]
+    own = [[name for name in parameters if f"{{{name}}}" in text] for text in texts]
     for name in parameters:
-        if not any(f"{{{name}}}" in str(command) for command in commands):
-            raise InputError(f"the parameter {name} was refused: no command has {{{name}}}")
-    found = []
-    for number, command in enumerate(commands):
-        own = [name for name in parameters if f"{{{name}}}" in str(command)]
-        for chosen in product(*(parameters[name] for name in own)):
-            given = dict(zip(own, chosen, strict=True))
-            text = fill(command, given) if given else command
-            found.append(Variant(text, number, given))
-    return found
+        if not any(name in names for names in own):
+            raise InputError(
+                f"the parameter {name} was refused: no command has {{{name}}}, nor what prepares it"
+            )
+    found: dict[tuple[object, ...], Variant] = {}
+    backwards = list(parameters)[::-1]
+    for chosen in product(*(parameters[name] for name in backwards)):
+        given = dict(zip(backwards, chosen, strict=True))
+        for number, command in enumerate(commands):
+            values = {name: given[name] for name in own[number]}
+            key = (number, *values.values())
+            found.setdefault(key, Variant(fill(command, values), number, values))
+    return list(found.values())
+
+
+def label(template: str, variant: Variant) -> str:
+    """The name of a command, values filled in; those without a place in it stand behind."""
+    more = [f"{k}={v}" for k, v in variant.parameters.items() if f"{{{k}}}" not in template]
+    text = fill(template, variant.parameters)
+    return f"{text} ({', '.join(more)})" if more else text

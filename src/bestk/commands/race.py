@@ -92,7 +92,8 @@ class Race:
     `setup` runs once for every command before its first run, `cleanup` after the race, `prepare`
     before every run and `conclude` after it: one command for all, or, of the last two, one for
     each. `parameters` are the values of `{VAR}` in any of them, `given` is a file to be read as
-    standard input. With `ignore_failure` a run counts whatever its exit code.
+    standard input. With `ignore_failure` a run counts whatever its exit code. `names` are what the
+    commands are called, in their order, instead of their texts.
     """
 
     def __init__(
@@ -114,6 +115,7 @@ class Race:
         given: Path | None = None,
         output: Output = "keep",
         ignore_failure: bool = False,
+        names: Sequence[str] = (),
         shell: bool = False,
         seed: int | None = None,
         storage: str | os.PathLike[str] | None = None,
@@ -127,7 +129,7 @@ class Race:
         self.k, self.warmup, self.max_time, self.shell = k, warmup, max_time, shell
         around = Settings(
             shell, parameters or {}, setup, prepare, conclude, cleanup, given, output,
-            ignore_failure,
+            ignore_failure, names,
         )  # fmt: skip
         self.entrants = read_entrants(commands, around)
         # what can be wrong with these is said before anything runs
@@ -151,6 +153,7 @@ class Race:
         self._trouble: ArmFailedError | None = None
         self._set_up: list[str] = []  # commands whose setup has run
         self.interrupted: list[str] = []  # commands of runs that count as cut for it
+        self.unclean: list[str] = []  # cleanups that failed: what was found stands
 
     def _resume(self, *, is_free: bool) -> None:
         """Go on with what is in the log, refusing what does not agree with it."""
@@ -300,9 +303,12 @@ class Race:
                 self._set_up.append(command)
 
     def clean_up(self) -> None:
-        """Clean up after every command that was set up; `run` does it, once."""
+        """Clean up after every command that was set up, one failing or not; `run` does it, once."""
         while self._set_up:
-            self.entrants[self._set_up.pop(0)].stage("cleanup")
+            try:
+                self.entrants[self._set_up.pop(0)].stage("cleanup")
+            except ArmFailedError as error:
+                self.unclean.append(str(error))
 
     def _cut_interrupted(self) -> None:
         """Let runs that were interrupted count as cut: what is known is that they were not over.

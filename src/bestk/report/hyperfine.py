@@ -32,7 +32,7 @@ def _entry(one: Timing) -> dict[str, Any]:
     timed = [run for run in one.runs if run.is_timed]
     entry: dict[str, Any] = {"command": one.command, **_figures(one), "times": list(one.times)}
     entry["exit_codes"] = [_code(run) for run in timed]
-    return entry | ({"parameters": dict(one.parameters)} if one.parameters else {})
+    return entry | ({"parameters": dict(sorted(one.parameters.items()))} if one.parameters else {})
 
 
 def _figures(one: Timing) -> dict[str, float | None]:
@@ -48,7 +48,7 @@ def _code(run: Run) -> int | None:
 
 def as_csv(found: Sequence[Timing]) -> str:
     """A line for each command; a parameter that it does not have is empty."""
-    names = list(dict.fromkeys(name for one in found for name in one.parameters))
+    names = sorted({name for one in found for name in one.parameters})
     file = io.StringIO(newline="")
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(("command", *COLUMNS, *(f"parameter_{name}" for name in names)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import asdict, dataclass, field
-from decimal import ROUND_CEILING, Context
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -176,10 +176,12 @@ class Result:
         return html(self, f"{self.samples:,} samples, {self.proof}")
 
 
-def rounded_up(epsilon: float) -> str:
+def rounded_up(epsilon: float, unit: str | None = None) -> str:
     """A slack in a few digits, rounded up: what is said must not promise more than was proved."""
-    digits = Context(prec=3, rounding=ROUND_CEILING).create_decimal(repr(float(epsilon)))
-    return f"{float(digits):g}"
+    size, name = size_of(epsilon) if unit == SECONDS else (1.0, unit)
+    exact = Decimal(repr(float(epsilon))) / Decimal(repr(size))
+    digits = f"{float(Context(prec=3, rounding=ROUND_CEILING).plus(exact)):g}"
+    return digits if name is None else f"{digits} {printed(name)}"
 
 
 def number(value: float | None, missing: str, unit: str | None = None) -> str:

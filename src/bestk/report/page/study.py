@@ -73,9 +73,10 @@ def _answer(view: View) -> str:
     said, *more = words.certificate(view.specification, result)
     proof = _listed("p", more)
     if result.certified:
+        slack = escape(words.wanted_slack(view.study.problem, result.unit))
         proof += (
-            f"<p>Error probability at most {result.error_bound:g}, slack"
-            f" {view.study.problem.epsilon:g}. Proof: {escape(result.theorem or '')}.</p>"
+            f"<p>Error probability at most {result.error_bound:g}, slack {slack}."
+            f" Proof: {escape(result.theorem or '')}.</p>"
         )
     if result.certified or result.certifiable_epsilon is not None:
         assumed = _listed("li", words.assumptions(view.specification))
@@ -90,7 +91,7 @@ def _answer(view: View) -> str:
             ("failed attempts", f"{sum(arm.failed for arm in view.arms):,}"),
             ("pulls given up", f"{sum(view.trajectory.given_up.values()):,}"),
             ("from first to last event", _span(view.trajectory)),
-            *((f"sum of {escape(name)}", f"{sum_:,.6g}") for name, sum_ in result.totals.items()),
+            *((escape(name), text) for name, text in words.sums(result)),
         )
     )
     so_far = "" if result.stopped == "rule" else " so far"
@@ -139,7 +140,7 @@ def _settings(view: View) -> str:
     rows: list[tuple[str, Any]] = [
         ("wanted", view.headline),
         ("error probability (delta)", f"{problem.delta:g}"),
-        ("slack (epsilon)", f"{problem.epsilon:g}"),
+        ("slack (epsilon)", words.wanted_slack(problem, view.result.unit)),
         *([("unit of rewards", view.result.unit)] if view.result.unit else []),
         ("rewards", problem.rewards.description),
         ("policy", words.policy(specification)),

@@ -21,6 +21,7 @@ from bestk.report.text import printable
 from bestk.study.result import Result, rounded_up
 
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
+UNKNOWN = NEVER / 1e3  # seconds, 11 days: between a time and NEVER only a sample quantile lies
 QUIET = 2.0  # seconds before a live display: most races are over by then
 
 
@@ -28,7 +29,7 @@ def duration(*times: float) -> str:
     """Three digits and a unit, that of the largest."""
     if max(times) == 0.0:
         return "0 s"
-    if max(times) >= NEVER:  # of a run that was interrupted
+    if max(times) >= UNKNOWN:  # of a run that was interrupted
         return "-"
     size, unit = next((u for u in UNITS if max(times) >= u[0]), UNITS[-1])
     return " to ".join(f"{time / size:#.3g}".rstrip(".") for time in times) + f" {unit}"
@@ -50,23 +51,33 @@ def table(
 ) -> Table:
     """Rank, command, mean or quantile with its interval, runs, slowness, what is known of it.
 
-    Of a command that is `cut` only the least that it can be slower is known.
+    Of a command that is `cut` only the least that it can be slower is known. Pairs come by who won
+    more often, as they are; it need not be who has the least median.
     """
     numbers = (f"{by if by != PAIRS else result.compares} time", "interval", "runs", "relative")
     names, right = ("rank", "command", *numbers, "status"), ("rank", *numbers)
     found = columns(*names, title="Fastest first", right=right, fold=("command",))
-    arms = result.ranked
+    arms = list(result.arms) if by == PAIRS else result.ranked
     for rank, arm in enumerate(arms, 1):
-        mean, relative = "-", "-"
-        if arm.mean is not None and arms[0].mean is not None:
-            prefix = ">= " if str(arm.label) in cut else ""
-            mean, relative = duration(arm.mean), f"{prefix}{arm.mean / arms[0].mean:.2f}"
-            ratio = (ratios or {}).get(str(arm.label))
+        mean = "-" if arm.mean is None else duration(arm.mean)
+        ratio = (ratios or {}).get(str(arm.label))
+        relative = _relative(arm.mean, arms[0].mean, ratio if by == PAIRS else None)
+        if relative != "-":
+            relative = (">= " if str(arm.label) in cut else "") + relative
             relative += "" if ratio is None or rank == 1 else _between(ratio)
         interval = _interval(arm.low, arm.high)
         label, status = Text(printable(arm.label)), Text(arm.status, COLOURS[arm.status])
         found.add_row(str(rank), label, mean, interval, f"{arm.pulls:,}", relative, status)
     return found
+
+
+def _relative(own: float | None, first: float | None, ratio: Ratio | None) -> str:
+    """How many times as long as the first: within blocks if there is a ratio of those."""
+    if ratio is not None:
+        return f"{ratio.value:.2f}"
+    if own is None or first is None or max(own, first) >= UNKNOWN:
+        return "-"
+    return f"{own / first:.2f}"
 
 
 def _between(ratio: Ratio) -> str:
@@ -121,5 +132,5 @@ class RaceView(View):
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         if time.monotonic() - self.started >= QUIET:
-            yield table(self.result, ())
+            yield table(self.result, (), self.result.compares)
             yield Text("   ".join(self.figures()))

@@ -44,7 +44,7 @@ def summary(study: Study, result: Result) -> Table:
     table.add_column(overflow="fold")
     for name, text in (
         ("wanted", words.headline(specification, len(result.arms))),
-        ("", f"error <= {problem.delta:g}, slack {_slack(study, result)}"),
+        ("", f"error <= {problem.delta:g}, slack {words.wanted_slack(problem, result.unit)}"),
         ("rewards", problem.rewards.description),
         ("policy", words.policy(specification)),
         ("pulls", f"{pulls}; {standings.counts(result)}"),
@@ -52,19 +52,12 @@ def summary(study: Study, result: Result) -> Table:
             "answer" if result.certified else "answer so far",
             answer or "none: not every arm has been observed",
         ),
-        *((f"sum of {printable(name)}", f"{sum_:,.6g}") for name, sum_ in result.totals.items()),
+        *((printable(name), text) for name, text in words.sums(result)),
         *_scored(study, result),
         *(("", line) for line in standings.conclusion(result)[1:]),
     ):
         table.add_row(name, Text(text))
     return table
-
-
-def _slack(study: Study, result: Result) -> str:
-    """In the unit of rewards, unless it is a factor."""
-    is_factor = getattr(study.problem.rewards, "relative", False)
-    unit = None if is_factor or not study.problem.epsilon else result.unit
-    return number(study.problem.epsilon, "0", unit)
 
 
 def _scored(study: Study, result: Result) -> list[tuple[str, str]]:

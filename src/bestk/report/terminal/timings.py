@@ -49,7 +49,7 @@ def warnings(found: Mapping[str, Timing], shell: bool = False) -> list[str]:
             )
     for drift in drifting({command: one.times for command, one in found.items()}):
         said.append(
-            f"warning: the times of {printable(drift.command)} drift, by {drift.change:+.0%} from"
+            f"warning: the times of {printable(drift.command)} drift, by {drift.change:+.1%} from"
             f" its first third to its last (p = {drift.p:.1g}): the guarantee needs times that do"
             " not"
         )
