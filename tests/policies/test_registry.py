@@ -74,7 +74,7 @@ def test_parameters_and_budgets_are_read_and_refused_like_those_of_any_policy():
     assert problem(params={"rounds": "7"}).configure(1).params["rounds"] == 7
     with pytest.raises(bestk.InputError, match="it has rounds"):
         problem(params={"round": 7})
-    with pytest.raises(bestk.InputError, match="budget is missing"):
+    with pytest.raises(bestk.InputError, match=r"budget is missing.*--budget B"):
         problem(policy="even-split")
     for budget in (0, 2.5, "many"):
         with pytest.raises(bestk.InputError, match="budget"):
