@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import pytest
 
@@ -49,6 +50,20 @@ def test_one_table_for_people_and_for_papers(tmp_path):
     )
     assert float(rows[0]["mean"]) == same.mean
     assert f"**{same.mean:,.0f} ±" in markdown
+
+
+def test_the_help_shows_the_examples_as_they_are_typed():
+    """Colons around some words and numbers are pictures on a terminal."""
+    text = good("compare", "--help")
+    assert "1-sparse:50:5" in text
+    assert text.isascii() or not re.search("[\U0001f300-\U0001faff]", text)
+
+
+def test_the_caption_names_a_budget(tmp_path):
+    file = tmp_path / "table.md"
+    said = ["compare", "1-sparse:10:2", "--runs", "2", "--policy", "sar", "--out", str(file)]
+    good(*said, "--budget", "40")
+    assert "2 runs, delta = 0.01, budget = 40." in file.read_text(encoding="utf-8")
 
 
 def test_only_a_proved_policy_whose_runs_ended_is_bold():

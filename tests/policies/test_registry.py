@@ -74,7 +74,7 @@ def test_parameters_and_budgets_are_read_and_refused_like_those_of_any_policy():
     assert problem(params={"rounds": "7"}).configure(1).params["rounds"] == 7
     with pytest.raises(bestk.InputError, match="it has rounds"):
         problem(params={"round": 7})
-    with pytest.raises(bestk.InputError, match="budget is missing"):
+    with pytest.raises(bestk.InputError, match=r"budget is missing.*--budget B"):
         problem(policy="even-split")
     for budget in (0, 2.5, "many"):
         with pytest.raises(bestk.InputError, match="budget"):
@@ -154,6 +154,30 @@ def test_arms_that_are_none_are_refused_by_name(arms):
 def test_an_answer_that_is_no_set_of_the_class_is_refused(arms):
     with pytest.raises(bestk.PolicyError, match="odd answered"):
         driven(answer=arms).answer()
+
+
+@pytest.mark.parametrize("method", ["__init__", "start", "ask", "tell", "answer"])
+def test_what_a_policys_code_raises_names_the_policy_and_the_line(method):
+    def fail(*_):
+        raise KeyError("x")
+
+    own = find("coins").parameters[:1]
+    register("failing", type("Failing", (Coins,), {method: fail}), parameters=own)
+    said = "could not be started" if method in ("__init__", "start") else "failed"
+    line = fail.__code__.co_firstlineno + 1
+    where = rf"policy failing {said}: KeyError: 'x' \(test_registry.py, line {line}\)"
+    with pytest.raises(bestk.PolicyError, match=where) as caught:
+        bestk.simulate([0.9, 0.1], "failing", k=1, runs=1)
+    assert isinstance(caught.value.__cause__, KeyError)  # --debug shows all of it
+
+
+def test_errors_of_bestk_in_a_policys_code_stay_as_they_are():
+    def refuse(*_):
+        raise bestk.InputError("too few pulls")
+
+    register("failing", type("Failing", (Coins,), {"start": refuse}))
+    with pytest.raises(bestk.InputError, match=r"^too few pulls$"):
+        bestk.simulate([0.9, 0.1], "failing", k=1, runs=1)
 
 
 def test_arms_may_be_any_sequence_of_integers():

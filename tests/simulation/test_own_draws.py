@@ -153,6 +153,9 @@ def test_a_family_without_a_good_name_or_maker_is_refused():
     bestk.register_instance("odd", lambda: 3)
     with pytest.raises(bestk.InputError, match="returned 3"):
         bestk.make_instance("odd")
+    bestk.register_instance("odd", lambda k: 1 / (k - 1))
+    with pytest.raises(bestk.InputError, match="'odd' was refused: its maker failed with ZeroD"):
+        bestk.make_instance("odd", k=1)
 
 
 @pytest.mark.usefixtures("_families")

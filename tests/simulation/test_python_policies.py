@@ -8,7 +8,8 @@ import pytest
 import bestk
 from bestk.kernels import rng
 from bestk.policies.driving import policy_generator
-from bestk.simulation import distribution
+from bestk.report.figures import comparison as figures
+from bestk.simulation import Comparison, distribution
 from bestk.simulation.streams import FIRST, MOST, Stream
 from helpers.command import good
 from helpers.python_policies import registered
@@ -119,6 +120,22 @@ def test_a_comparison_mixes_both_kinds_in_one_table_with_paired_ratios(tmp_path)
     assert "author's claim" in shown
     assert len(runs.read_text().splitlines()) == 1 + 2 * 4
     assert figure.read_text().startswith("<?xml")
+
+
+def test_the_figure_names_the_authors_claim_and_counts_wrong_answers(tmp_path, monkeypatch):
+    pyplot, kept = figures.load_matplotlib(), []
+    monkeypatch.setattr(pyplot, "close", kept.append)
+    named = (("e-lucb", None), ("own-lucb", None), ("coins", None), ("lucb++", "heuristic"))
+    found = [bestk.simulate([0.9, 0.1], *each, k=1, runs=3) for each in named]
+    figures.save(Comparison(tuple(found)), tmp_path / "compared.svg")
+    labels = [line.get_label() for line in kept[0].axes[0].get_lines()][:4]
+    monkeypatch.undo()
+    pyplot.close(kept[0])
+    wrong = found[2].wrong
+    assert [label.split(", ", 1)[1] for label in labels] == [
+        "0 wrong", "0 wrong, its author's claim", f"{wrong} wrong, nothing proved",
+        "0 wrong, nothing proved",
+    ]  # fmt: skip
 
 
 # --- budgets --------------------------------------------------------------------------------------

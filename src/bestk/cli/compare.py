@@ -24,7 +24,7 @@ def compare(
         list[str],
         typer.Argument(
             metavar="INSTANCE...",
-            help="NAME:N:K, such as 1-sparse:100:5 or 1-sparse:100:N/2; NAME:N:K:ALPHA, such as"
+            help="NAME:N:K, such as 1-sparse:50:5 or 1-sparse:50:N/2; NAME:N:K:ALPHA, such as"
             " exponential:50:2:0.3; FILE:K for a file with one mean per line; NAME for a family of"
             " your own that needs neither.",
         ),

@@ -197,7 +197,10 @@ def _python(
             )
     values = read_params(policy, variant, params)[1] if policy.parameters else dict(params)
     if policy.budget and values[BUDGET.name] is None:
-        raise InputError(f"the budget is missing: {policy.name} spends a fixed number of pulls")
+        raise InputError(
+            f"the budget is missing: {policy.name} spends a fixed number of pulls; give budget=B"
+            " (--budget B)"
+        )
     if judge is None:
         given = {name: each for name, each in values.items() if (name, each) == DEPENDENT}
         judge = {"policy": default_policy(problem["decision"]), "params": given}

@@ -6,17 +6,22 @@ Simulations and studies step policies by this alone, so that both see the same p
 from __future__ import annotations
 
 import operator
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from bestk.arguments import shown
 from bestk.decisions import DecisionClass, TopK
-from bestk.errors import PolicyError
+from bestk.errors import BestkError, PolicyError
 from bestk.policies.catalogue import BUDGET
 from bestk.policies.configure import Configured
 from bestk.policies.protocol import Question
+
+HERE = Path(__file__).parent
 
 
 class Driven:
@@ -29,13 +34,15 @@ class Driven:
         self.name, self.decision = policy.name, question.decision
         self.sign = configured.spec.sign
         self.left = configured.params.get(BUDGET.name) if policy.budget else None
-        self._policy = policy.make()
-        self._policy.start(question, rng)
-        self._tell = self._policy.tell
+        with _Blamed(f"policy {self.name} could not be started"):
+            self._policy = policy.make()
+            self._policy.start(question, rng)
+        self._tell, self._blamed = self._policy.tell, _Blamed(f"policy {self.name} failed")
 
     def ask(self) -> list[int]:
         """The arms of the next round; empty to stop."""
-        arms = _read(self._policy.ask(), self.decision.n_arms, f"policy {self.name} asked for")
+        with self._blamed:
+            arms = _read(self._policy.ask(), self.decision.n_arms, f"policy {self.name} asked for")
         if self.left is not None:
             self.left -= len(arms)
             if self.left < 0:
@@ -46,18 +53,39 @@ class Driven:
 
     def tell(self, arm: int, reward: float) -> None:
         """A reward, as it was measured: costs are negated here."""
-        self._tell(arm, self.sign * reward)
+        with self._blamed:
+            self._tell(arm, self.sign * reward)
 
     def answer(self) -> list[int]:
         """Its answer, a feasible set, lowest index first."""
         said = f"policy {self.name} answered"
-        arms = sorted(_read(self._policy.answer(), self.decision.n_arms, said))
+        with self._blamed:
+            arms = sorted(_read(self._policy.answer(), self.decision.n_arms, said))
         if not is_feasible(self.decision, arms):
             what = f"K={self.decision.k} arms" if isinstance(self.decision, TopK) else "a set"
             raise PolicyError(
                 f"{said} {shown(arms)}: not {what} of the class {self.decision.kind}, each once"
             )
         return arms
+
+
+class _Blamed:
+    """What the code of a policy raises becomes an error that names the policy and the line."""
+
+    def __init__(self, said: str) -> None:
+        self.said = said
+
+    def __enter__(self) -> None:
+        """Nothing to prepare."""
+
+    def __exit__(self, _: object, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Errors of bestk, such as a refused budget, speak for themselves."""
+        if not isinstance(error, Exception) or isinstance(error, BestkError):
+            return
+        paths = ((Path(at.filename), at.lineno) for at in traceback.extract_tb(trace))
+        its_own = [(path, line) for path, line in paths if path.parent != HERE][:1]
+        where = "".join(f" ({path.name}, line {line})" for path, line in its_own)
+        raise PolicyError(f"{self.said}: {type(error).__name__}: {error}{where}") from error
 
 
 def _read(given: Any, n_arms: int, said: str) -> list[int]:

@@ -42,8 +42,9 @@ class PaperTable:
     def caption(self) -> str:
         """What the cells are."""
         data = self.found[0].results[0].to_dict()
+        to = "" if data["budget"] is None else f", budget = {data['budget']:,}"
         return (
-            f"Mean samples ± standard error of {data['runs']} runs, delta = {data['delta']:g}."
+            f"Mean samples ± standard error of {data['runs']} runs, delta = {data['delta']:g}{to}."
             " Bold: the fewest of policies whose error is proved and whose runs all ended."
             " In brackets: runs with a wrong answer, if any; ≥: some runs were cut off."
         )

@@ -13,7 +13,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bestk.arguments import require_function, shown, string
-from bestk.errors import InputError
+from bestk.errors import BestkError, InputError
 
 if TYPE_CHECKING:
     from bestk.simulation.instances import Instance
@@ -92,4 +92,11 @@ def call_maker(name: str, given: Mapping[str, Any]) -> object:
         if option not in taken:
             what = f"it takes {', '.join(taken)}" if taken else "it takes none"
             raise InputError(f"{option}={shown(value)} was refused for instance '{name}': {what}")
-    return maker(**given)
+    try:
+        return maker(**given)
+    except BestkError:
+        raise
+    except Exception as error:  # whatever somebody else's code raises
+        raise InputError(
+            f"instance '{name}' was refused: its maker failed with {type(error).__name__}: {error}"
+        ) from error

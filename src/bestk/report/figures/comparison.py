@@ -21,7 +21,9 @@ def save(found: Comparison, path: Path) -> None:
     for result in found.results:
         colour, _ = style_of(result.problem.policy)
         ends = np.sort(np.where(result.finished, result.samples, np.inf))
-        proved = "nothing proved" if result.guarantee is None else f"{result.wrong} wrong"
+        proved = f"{result.wrong} wrong"
+        if result.guarantee is None:
+            proved += ", nothing proved" if result.claim is None else ", its author's claim"
         axes.step(
             np.concatenate(([0.0], ends)),
             np.linspace(0.0, 1.0, len(ends) + 1),
