@@ -25,7 +25,7 @@ class Hall:
     address: str  # of the storage
     storage: Any
     limits: Limits
-    local: bool  # for this machine alone
+    local: bool  # no other machine reaches it
     metrics: Metrics = field(default_factory=Metrics)
 
     def __post_init__(self) -> None:

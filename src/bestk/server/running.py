@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import ipaddress
 import socket
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -12,6 +11,7 @@ import uvicorn
 
 from bestk.errors import InputError
 from bestk.server.app import guarded
+from bestk.server.guard import is_loopback
 from bestk.server.hall import Hall
 from bestk.server.limits import Limits
 from bestk.storage.addresses import open_storage, read_address
@@ -34,16 +34,6 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def is_loopback(host: str) -> bool:
-    """Whether an address is of this machine alone."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def serve(
     address: str,
     *,
@@ -57,12 +47,12 @@ def serve(
 ) -> None:
     """Serve the studies of a storage until a signal says to stop."""
     storage = open_storage(address, is_impatient=True)
-    hall = Hall(address, storage, limits or Limits(), is_loopback(host))
+    hall = Hall(address, storage, limits or Limits(), is_loopback(host) and not proxy)
     hall.tokens.read()
     if not hall.tokens.are_wanted and not hall.local:
         raise InputError(
-            f"--host {host} was refused: without tokens the server is for this machine alone, at"
-            " 127.0.0.1; create one first with `bestk token create`"
+            f"{'--proxy' if proxy else f'--host {host}'} was refused: without tokens the server is"
+            " for this machine alone, at 127.0.0.1; create one first with `bestk token create`"
         )
     if (cert is None) != (key is None):
         raise InputError("--cert and --key go together")

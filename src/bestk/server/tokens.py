@@ -74,12 +74,14 @@ class Tokens:
     def __init__(self, storage: Storage) -> None:
         self._record = Record(storage, TOKENS)
         self._known: dict[str, Token] = {}
+        self._were_any = False
 
     def read(self) -> None:
         """Take note of tokens that were created or revoked meanwhile, by whichever process."""
         for kind, id_, data in self._record.news():
             if kind == CREATED:
                 self._known[id_] = Token(**data)
+                self._were_any = True
             elif kind == REVOKED:
                 self._known.pop(id_, None)
 
@@ -90,8 +92,11 @@ class Tokens:
 
     @property
     def are_wanted(self) -> bool:
-        """Whether there are any: then nobody is let in without one."""
-        return bool(self._known)
+        """Whether there are any, or were: then nobody is let in without one.
+
+        To revoke the last one must not open the doors.
+        """
+        return self._were_any
 
     def create(
         self, role: str, study: str | None = None, expires: float | None = None, note: str = ""
@@ -128,7 +133,7 @@ class Tokens:
     def is_valid(self, token: Token) -> bool:
         """Whether one that was found before still is."""
         if token is EVERYONE:
-            return not self._known
+            return not self._were_any
         return self._known.get(token.id) == token and not token.is_expired()
 
 
