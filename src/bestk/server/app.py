@@ -53,7 +53,7 @@ def make_app(hall: Hall) -> FastAPI:
     app.add_exception_handler(Refusal, refused)
     app.add_exception_handler(BestkError, explained)
     app.add_exception_handler(RequestValidationError, misread)
-    app.add_exception_handler(HTTPException, _not_there)
+    app.add_exception_handler(HTTPException, _turned_away)
     return app
 
 
@@ -62,11 +62,14 @@ def guarded(hall: Hall) -> Guard:
     return Guard(Lane(make_app(hall)), hall.tokens, hall.limits, hall.metrics, hall.local)
 
 
-async def _not_there(request: Request, error: Any) -> Response:
+async def _turned_away(request: Request, error: Any) -> Response:
+    if isinstance(error.__cause__, Refusal):  # of a body while it was read, as FastAPI has it
+        return await refused(request, error.__cause__)
     headers = dict(error.headers or {})
     if error.status_code == 405:  # the first route of a path knows its own methods alone
         headers["Allow"] = ", ".join(sorted(_methods(request)))
-    return answer(error.status_code, "NotFound", str(error.detail), **headers)
+    kind = "NotFound" if error.status_code == 404 else "InputError"
+    return answer(error.status_code, kind, str(error.detail), **headers)
 
 
 def _methods(request: Request) -> set[str]:
