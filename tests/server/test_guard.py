@@ -65,3 +65,29 @@ def test_an_origin_that_is_none_of_ours_is_refused(local, origin):
 def local(tmp_path_factory):
     with serving(tmp_path_factory.mktemp("local") / "s.db") as found:
         yield found
+
+
+def test_a_rater_who_may_see_the_standings_does_not_see_who_answered_what(tmp_path):
+    path = tmp_path / "s.db"
+    admin, rater = made(path)[0], made(path, "rate")[0]
+    study = {"name": "coins", "arms": ["a", "b"], "k": 1, "rewards": "bernoulli"}
+    with serving(path) as server:
+
+        def seen():
+            looked = ("", "/snapshot", "/report", "/export", "/cells", "/specification", "/open")
+            return [server.get(f"/api/studies/coins{each}", rater).status for each in looked]
+
+        assert server.post("/api/studies", study, admin).status == 201
+        assert seen() == [403] * 7
+        server.post("/api/studies/coins/page", {"show_standings": True}, admin)
+        assert seen() == [200] * 3 + [403] * 4
+        may = [server.get("/api/studies/coins/page", each) for each in (admin, rater)]
+        assert [each.data["may_export"] for each in may] == [True, False]
+
+
+@pytest.mark.parametrize("text", ["99999999y", "101y", "0d", "-1d", "soon", ""])
+def test_a_time_that_no_calendar_has_is_refused(tmp_path, text):
+    """`bestk token list` could not print it."""
+    done = process("token", "create", "--role", "view", "--expires", text, str(tmp_path / "s.db"))
+    assert done.returncode == 2
+    assert "--expires" in done.stderr

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import math
 import re
 import secrets
 import time
@@ -30,6 +29,7 @@ ABILITIES = {
 }
 ROLES = tuple(ABILITIES)
 _DURATION = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|m|h|d|w|y)\s*")
+LONGEST = 100 * 365 * 86400.0  # seconds: what outlives us all is said by leaving --expires out
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 86400}
 
 
@@ -61,9 +61,10 @@ def seconds_of(text: str) -> float:
     """A duration such as 30d, 12h or 45m."""
     found = _DURATION.fullmatch(text)
     seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
-    if not 0.0 < seconds < math.inf:
+    if not 0.0 < seconds <= LONGEST:
         raise InputError(
-            f"--expires {text} was refused: give a number with s, m, h, d, w or y, such as 30d"
+            f"--expires {text} was refused: give a number with s, m, h, d, w or y, such as 30d, of"
+            " at most a hundred years"
         )
     return seconds
 
