@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import socket
+import ssl
 from collections.abc import Callable
 from importlib.util import find_spec
+from typing import Literal
 
 import uvicorn
 
@@ -54,13 +57,12 @@ def serve(
             f"{'--proxy' if proxy else f'--host {host}'} was refused: without tokens the server is"
             " for this machine alone, at 127.0.0.1; create one first with `bestk token create`"
         )
-    if (cert is None) != (key is None):
-        raise InputError("--cert and --key go together")
+    _check_pair(cert, key)
     listening = _bind(host, port)
     config = uvicorn.Config(
         guarded(hall),
         loop="uvloop" if find_spec("uvloop") else "asyncio",
-        http="httptools" if find_spec("httptools") else "h11",
+        http=_protocol(),
         ws="none", lifespan="off", access_log=False, log_level="warning", server_header=False,
         backlog=BACKLOG, ssl_certfile=cert, ssl_keyfile=key, proxy_headers=proxy,
         timeout_graceful_shutdown=LAST,
@@ -71,6 +73,27 @@ def serve(
     gc.freeze()  # what is there now stays: there is no need to look through it for cycles
     gc.set_threshold(*COLLECT)
     Server(config, hall).run(sockets=[listening])
+
+
+def _protocol() -> type[asyncio.Protocol] | Literal["h11"]:
+    """The quicker one where it is installed; the other has limits of its own."""
+    if find_spec("httptools") is None:
+        return "h11"
+    from bestk.server.wire import Wire
+
+    return Wire
+
+
+def _check_pair(cert: str | None, key: str | None) -> None:
+    """Refuse files for TLS before anybody is told that there is a server."""
+    if (cert is None) != (key is None):
+        raise InputError("--cert and --key go together")
+    if cert is None:
+        return
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key)
+    except OSError as error:
+        raise InputError(f"--cert {cert} with --key {key} was refused: {error}") from error
 
 
 def _bind(host: str, port: int) -> socket.socket:
