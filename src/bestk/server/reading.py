@@ -20,7 +20,7 @@ from bestk.server.hall import STANDINGS, hall_of
 from bestk.server.snapshots import workers
 from bestk.server.working import reply, state_of, written
 
-router = APIRouter(tags=["read"])
+router, open_router = APIRouter(tags=["read"]), APIRouter(tags=["read"])
 MEDIA = {"csv": "text/csv", "json": "application/json", "jsonl": "application/x-ndjson"}
 OF_REPORT = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none';"
@@ -33,7 +33,7 @@ def said(*media: str) -> dict[int | str, dict[str, Any]]:
     return {200: {"content": {each: {"schema": {"type": "string"}} for each in media}}}
 
 
-@router.get("/health", summary="Whether the server answers")
+@open_router.get("/health", summary="Whether the server answers")
 async def health() -> dict[str, str]:
     """Needs no token."""
     return {"status": "ok", "version": __version__}
