@@ -1,14 +1,18 @@
 """`bestk.connect`, `identify` and `bestk run` against a real server."""
 
 import json
+import socket
 import threading
+from pathlib import Path
 
 import pytest
 
 import bestk
 from bestk import InputError, PullError, Study, identify
+from bestk.client import connection
 from bestk.client.connection import Connection
 from bestk.errors import StorageError
+from bestk.study.reading import observations, open_storage
 from helpers.command import good
 from helpers.served import serving
 
@@ -120,3 +124,54 @@ def test_an_address_that_is_none_is_refused(url):
     with pytest.raises(InputError) as refused:
         bestk.connect(url)
     assert "secret" not in str(refused.value)
+
+
+def test_what_json_cannot_hold_beside_a_reward_loses_no_reward(server, tmp_path):
+    study = bestk.connect(server.url).study("beside", ARMS, k=1)
+    kept = Study("beside", ARMS, k=1, storage=tmp_path / "kept.db")
+    for each in ({"loss": float("nan")}, {"at": Path("x")}, {1}, {"said": "é"}, None):
+        (pull,), (own,) = study.ask(), kept.ask()
+        study.tell(pull, 0.5, each)
+        kept.tell(own, 0.5, each)
+    found, own = (
+        [one.extra for one in observations(open_storage(path), "beside")]
+        for path in (server.path, tmp_path / "kept.db")
+    )
+    assert found == own
+    assert found[0] == "{'loss': nan}"
+
+
+def test_arms_that_join_and_leave_are_seen(server):
+    study = bestk.connect(server.url).study("changing", ARMS, k=1, max_arms=5)
+    study.add_arm("d")
+    study.add_arm("d")
+    assert study.arms == (*ARMS, "d")
+    study.withdraw_arm("a")
+    assert study.arms == (("b", 2), "c", "d")
+
+
+def test_an_answer_that_never_comes_is_asked_for_again(monkeypatch):
+    """A connection that nobody closes, whose other end is gone; a minute is a second here."""
+    monkeypatch.setattr(connection, "TIMEOUT", connection.TIMEOUT / 60)
+    heard = []
+
+    def answer():
+        with listening.accept()[0] as first:
+            heard.append(whole(first))
+            with listening.accept()[0] as second:  # while the first is open and silent
+                heard.append(whole(second))
+                second.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+
+    def whole(line):
+        text = b""
+        while not text.endswith(b"}"):  # head and body may come apart
+            text += line.recv(65536)
+        return text
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        assert Connection(url, patience=connection.PATIENCE / 60).post("tell", pull="1") == {}
+        thread.join(10)
+    assert heard[0] == heard[1]

@@ -10,7 +10,7 @@ import bestk
 from bestk.client.connection import Connection
 from bestk.errors import StorageError
 from bestk.study import Study, evaluate
-from helpers.command import good
+from helpers.command import good, process
 from helpers.served import serving
 
 COINS = {"name": "coins", "arms": ["a", "b", "c"], "k": 1, "rewards": "bernoulli"}
@@ -124,3 +124,12 @@ def test_bestk_eval_runs_against_an_address(tmp_path):
         (tmp_path / "eval.toml").write_text(text + arms)
         said = json.loads(good("eval", tmp_path / "eval.toml", "--json"))
     assert (said["top"], said["certified"], said["items"]) == (["1"], True, 40)
+
+
+def test_files_that_are_no_certificate_are_named_before_anything_is_served(certificate, tmp_path):
+    cert, key = map(str, certificate)
+    for files in (("no.pem", key), (cert, "no.pem"), (key, key)):
+        pair = ("--cert", files[0], "--key", files[1])
+        done = process("serve", str(tmp_path / "s.db"), *pair, timeout=30)
+        assert done.returncode == 2
+        assert (done.stdout, f"--cert {files[0]}" in done.stderr) == ("", True)

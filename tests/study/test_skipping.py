@@ -18,7 +18,7 @@ def storage(request):
 
 
 def opened(storage):
-    return SharedStudy("s", storage=storage, patience=60.0)
+    return SharedStudy("s", storage=storage, patience=60.0, most=100)
 
 
 def ask(study, worker, request):

@@ -20,8 +20,8 @@ from bestk.errors import BestkError, InputError, StorageError
 
 SCHEMES = ("http", "https")
 TOKEN = "BESTK_TOKEN"  # the environment variable
-TIMEOUT = 60.0  # seconds for an answer; as the next three, arbitrary
-PATIENCE = 60.0  # seconds in which a request is repeated
+TIMEOUT = 20.0  # seconds for an answer; as the next three, arbitrary
+PATIENCE = 60.0  # seconds in which a request is repeated: more, so that a lost answer is asked for
 FIRST, LONGEST = 0.1, 5.0  # seconds before the second attempt, and at most between two
 AGAIN = (429, 502, 503, 504)  # what a repeat may mend
 

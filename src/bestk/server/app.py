@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, Request, Response, Security
 from fastapi.exceptions import RequestValidationError
+from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
@@ -18,7 +19,8 @@ from bestk.server.lane import Lane
 from bestk.server.messages import Problem
 from bestk.server.refusing import answer, explained, misread, refused
 
-ROUTERS = (working.router, reading.router, keeping.router, showing.router)
+WITH_TOKEN = (working.router, reading.router, keeping.router)
+ROUTERS = (*WITH_TOKEN, reading.open_router, showing.router)
 MEANINGS = {
     400: "refused: what was sent cannot be used",
     401: "a token is missing or not valid",
@@ -35,6 +37,9 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"model": Problem, "description": text} for status, text in MEANINGS.items()
 }
 
+# said in OpenAPI; who is let in is for the guard to say
+TOKEN = HTTPBearer(auto_error=False, description="As `bestk token create` shows it, once.")
+
 
 def make_app(hall: Hall) -> FastAPI:
     """The application of a server."""
@@ -49,11 +54,11 @@ def make_app(hall: Hall) -> FastAPI:
     )
     app.state.hall, app.state.pages = hall, showing.read_pages()
     for router in ROUTERS:
-        app.include_router(router)
+        app.include_router(router, dependencies=[Security(TOKEN)] if router in WITH_TOKEN else None)
     app.add_exception_handler(Refusal, refused)
     app.add_exception_handler(BestkError, explained)
     app.add_exception_handler(RequestValidationError, misread)
-    app.add_exception_handler(HTTPException, _not_there)
+    app.add_exception_handler(HTTPException, _turned_away)
     return app
 
 
@@ -62,11 +67,14 @@ def guarded(hall: Hall) -> Guard:
     return Guard(Lane(make_app(hall)), hall.tokens, hall.limits, hall.metrics, hall.local)
 
 
-async def _not_there(request: Request, error: Any) -> Response:
+async def _turned_away(request: Request, error: Any) -> Response:
+    if isinstance(error.__cause__, Refusal):  # of a body while it was read, as FastAPI has it
+        return await refused(request, error.__cause__)
     headers = dict(error.headers or {})
     if error.status_code == 405:  # the first route of a path knows its own methods alone
         headers["Allow"] = ", ".join(sorted(_methods(request)))
-    return answer(error.status_code, "NotFound", str(error.detail), **headers)
+    kind = "NotFound" if error.status_code == 404 else "InputError"
+    return answer(error.status_code, kind, str(error.detail), **headers)
 
 
 def _methods(request: Request) -> set[str]:

@@ -53,7 +53,9 @@ class Catalogue:
         return self.desks[name]
 
     def _open(self, name: str) -> SharedStudy:
-        return SharedStudy(name, storage=self.storage, patience=self.limits.lease)
+        return SharedStudy(
+            name, storage=self.storage, patience=self.limits.lease, most=self.limits.open_pulls
+        )
 
     def begin(self, name: str, settings: dict[str, Any]) -> None:
         """Begin a study, or find that it was begun with these settings."""

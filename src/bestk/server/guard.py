@@ -6,6 +6,7 @@ not do more with it than it should.
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import time
 from functools import lru_cache
@@ -42,7 +43,7 @@ SECURITY_POLICY = (b"content-security-policy", POLICY.format(images="").encode()
 NO_STORE = (b"cache-control", b"no-store")
 GONE = 499  # what is counted where a client left; no answer has it
 LEAST, MOST = 0.001, 0.05  # seconds between two looks at the tokens
-LOCAL = ("localhost", "127.0.0.1", "::1")
+FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-forwarded-host")  # what proxies add
 
 
 class Refusal(Exception):
@@ -59,7 +60,7 @@ def problem(error: str, message: str) -> bytes:
 
 
 class Guard:
-    """Lets through what is allowed; `local` where the server is for this machine alone."""
+    """Lets through what is allowed; `local` where no other machine reaches the server."""
 
     def __init__(
         self, app: ASGIApp, tokens: Tokens, limits: Limits, metrics: Metrics, local: bool
@@ -113,9 +114,10 @@ class Guard:
 
     def _check(self, scope: Scope) -> None:
         headers = dict(scope["headers"])
-        if self.local:
-            _check_host(headers.get(b"host", b"").decode("latin-1"))
         self._refresh(scope["path"])
+        is_for_all = self.local and not self.tokens.are_wanted
+        if is_for_all:
+            _check_local(headers)
         by_cookie = False
         text, scheme = "", headers.get(b"authorization", b"").decode("latin-1")
         if scheme[:7].lower() == "bearer ":
@@ -123,7 +125,7 @@ class Guard:
         elif cookie := headers.get(b"cookie"):
             text, by_cookie = _cookie(cookie.decode("latin-1")), True
         caller = self.tokens.find(text) if text else None
-        if caller is None and not self.tokens.are_wanted and self.local:
+        if caller is None and is_for_all:
             caller = EVERYONE
         scope[CALLER] = caller
         self._limit(scope, caller)
@@ -199,24 +201,45 @@ def _is_open(path: str) -> bool:
     return path in OPEN_PATHS or path.startswith(OPEN_FOLDERS)
 
 
+def is_loopback(host: str) -> bool:
+    """Whether an address is of this machine alone."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 @lru_cache(1000)
 def _is_local(host: str) -> bool:
-    return urlsplit(f"//{host}").hostname in LOCAL
+    try:
+        return is_loopback(urlsplit(f"//{host}").hostname or "")
+    except ValueError:  # a bracket that is not closed, for instance
+        return False
 
 
-def _check_host(host: str) -> None:
-    """A name of another machine that leads here is an attack (DNS rebinding)."""
-    if not _is_local(host):
+def _check_local(headers: dict[bytes, bytes]) -> None:
+    """Where nobody needs a token, nobody elsewhere may ask: by a name of another machine that
+    leads here (DNS rebinding), or through a proxy.
+    """
+    if not _is_local(headers.get(b"host", b"").decode("latin-1")):
         raise Refusal(
             421, "Forbidden", "this server is for its own machine: call it by http://localhost"
         )
+    if any(name in headers for name in FORWARDED):
+        raise Refusal(
+            421, "Forbidden",
+            "this server is for its own machine: behind a proxy it needs tokens"
+            " (`bestk token create`)",
+        )  # fmt: skip
 
 
 def _check_origin(headers: dict[bytes, bytes]) -> None:
     """A page of another site may not change anything, whatever the browser sends with it."""
     origin = headers.get(b"origin", b"").decode("latin-1")
     host = headers.get(b"host", b"").decode("latin-1")
-    if origin and urlsplit(origin).netloc != host:
+    if origin and origin.partition("://")[2] != host:
         raise Refusal(403, "Forbidden", "requests from pages of other sites are refused")
     if headers.get(b"sec-fetch-site") in (b"cross-site", b"same-site"):
         raise Refusal(403, "Forbidden", "requests from pages of other sites are refused")

@@ -17,6 +17,8 @@ from bestk.server.metrics import Metrics
 from bestk.server.streams import Streams
 from bestk.server.tokens import ABILITIES, Token, Tokens
 
+STANDINGS = "standings"  # for all who may look, and for raters where the page of a study allows it
+
 
 @dataclass
 class Hall:
@@ -25,7 +27,7 @@ class Hall:
     address: str  # of the storage
     storage: Any
     limits: Limits
-    local: bool  # for this machine alone
+    local: bool  # no other machine reaches it
     metrics: Metrics = field(default_factory=Metrics)
 
     def __post_init__(self) -> None:
@@ -38,11 +40,13 @@ class Hall:
         token: Token | None = request.scope[CALLER]
         if token is None:
             raise Refusal(401, "Unauthorized", "give a valid token", www_authenticate="Bearer")
-        if token.allows(ability, study):
+        if token.allows("view" if ability == STANDINGS else ability, study):
             return token
-        rates = ability == "view" and study is not None and token.allows("rate", study)
-        if rates and self.catalogue.page(study or "").get("show_standings"):
-            return token
+        if ability == STANDINGS:
+            rates = study is not None and token.allows("rate", study)
+            if rates and self.catalogue.page(study or "").get("show_standings"):
+                return token
+            ability = "view"
         of = "" if study is None else f" of {study!r}"
         raise Refusal(403, "Forbidden", f"a token for {ability}{of} is needed")
 

@@ -50,9 +50,9 @@ def _specification(given: dict[str, Any]) -> Specification:
         raise Refusal(400, "InputError", str(error)) from error
 
 
-def check_size(hall: Hall, labels: Any) -> None:
-    """Refuse more arms, or longer labels, than the server allows."""
-    if len(labels) > hall.limits.arms:
+def check_size(hall: Hall, labels: Any, max_arms: int | None) -> None:
+    """Refuse more arms, now or later, or longer labels, than the server allows."""
+    if max(len(labels), max_arms or 0) > hall.limits.arms:
         raise Refusal(422, "InputError", f"a study has at most {hall.limits.arms:,} arms here")
     hall.check_label(*labels)
 
@@ -69,11 +69,11 @@ async def create(given: NewStudy, request: Request) -> Response:
     try:
         if given.specification is not None:
             specification = _specification(given.specification)
-            check_size(hall, specification.labels)
+            check_size(hall, specification.labels, specification.max_arms)
             await asyncio.to_thread(catalogue.begin_with, name, specification)
         else:
             settings = settings_of(given)
-            check_size(hall, settings.get("arms", ()))
+            check_size(hall, settings.get("arms", ()), given.max_arms)
             if is_new and given.items is None:
                 settings.setdefault("lease", hall.limits.lease)
             await asyncio.to_thread(catalogue.begin, name, settings)
@@ -81,9 +81,10 @@ async def create(given: NewStudy, request: Request) -> Response:
         if name not in catalogue.names():
             raise
         raise Refusal(409, type(error).__name__, str(error)) from error
-    if is_new and given.items is not None:
+    # not only where it is new: the server may have died between one and the other
+    if given.items is not None and catalogue.items(name) is None:
         catalogue.keep_items(name, given.items)
-    if is_new and given.page is not None:
+    if given.page is not None and not catalogue.page(name):
         catalogue.say(name, given.page.model_dump())
     await catalogue.desk(name)
     return reply({"name": name}, 201 if is_new else 200)
@@ -93,7 +94,7 @@ async def create(given: NewStudy, request: Request) -> Response:
 async def page(name: str, request: Request) -> Response:
     """Title, question and levels; those of the rewards, if none were given."""
     hall = hall_of(request)
-    _, desk = await hall.enter(request, *_may_look(request, name))
+    token, desk = await hall.enter(request, *_may_look(request, name))
     found = Page(**hall.catalogue.page(name)).model_dump()
     rewards = desk.study.problem.rewards
     if not found["levels"]:
@@ -103,7 +104,7 @@ async def page(name: str, request: Request) -> Response:
         elif isinstance(rewards, Bernoulli) or hall.catalogue.page(name):
             values = (0.0, 1.0)
         found["levels"] = [{"value": each, "label": f"{each:g}"} for each in values]
-    return reply({"name": name, **found})
+    return reply({"name": name, **found, "may_export": token.allows("view", name)})
 
 
 def _may_look(request: Request, name: str) -> tuple[str, str]:

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 NAME = r"^[^/\x00-\x1f\x7f]+$"  # of a study: part of addresses
 Text = Annotated[str, Field(min_length=1, max_length=1000)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Plain = str | int | Number
 Label = Plain | list[Plain | list[Plain | list[Plain]]]  # lists stand for tuples
-StudyName = Annotated[str, Field(min_length=1, max_length=200, pattern=NAME)]
+
+
+def _json(value: Any) -> Any:
+    """Numbers that JSON writes and cannot hold, 1e999, cannot be kept either."""
+    json.dumps(value, allow_nan=False)
+    return value
+
+
+def _reachable(name: str) -> str:
+    """A browser never asks for a folder of that name."""
+    if name in (".", ".."):
+        raise ValueError("no address leads to a study called . or ..")
+    return name
+
+
+Whatever = Annotated[Any, AfterValidator(_json)]
+StudyName = Annotated[
+    str, Field(min_length=1, max_length=200, pattern=NAME), AfterValidator(_reachable)
+]
 
 
 class Message(BaseModel):
@@ -71,7 +90,7 @@ class NewStudy(Message):
     lease: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     max_arms: Annotated[int, Field(ge=2)] | None = None
     costs: list[Number] | None = None
-    items: Annotated[list[Any], Field(min_length=1)] | None = None
+    items: Annotated[list[Whatever], Field(min_length=1)] | None = None
     target: Literal["items", "population"] = "items"
     specification: dict[str, Any] | None = None
     page: Page | None = None

@@ -16,11 +16,11 @@ from bestk.decisions.labels import thaw
 from bestk.errors import StorageError
 from bestk.server import documents
 from bestk.server.guard import Refusal
-from bestk.server.hall import hall_of
+from bestk.server.hall import STANDINGS, hall_of
 from bestk.server.snapshots import workers
 from bestk.server.working import reply, state_of, written
 
-router = APIRouter(tags=["read"])
+router, open_router = APIRouter(tags=["read"]), APIRouter(tags=["read"])
 MEDIA = {"csv": "text/csv", "json": "application/json", "jsonl": "application/x-ndjson"}
 OF_REPORT = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none';"
@@ -33,7 +33,7 @@ def said(*media: str) -> dict[int | str, dict[str, Any]]:
     return {200: {"content": {each: {"schema": {"type": "string"}} for each in media}}}
 
 
-@router.get("/health", summary="Whether the server answers")
+@open_router.get("/health", summary="Whether the server answers")
 async def health() -> dict[str, str]:
     """Needs no token."""
     return {"status": "ok", "version": __version__}
@@ -92,7 +92,7 @@ def _any_of(request: Request) -> tuple[str, str | None]:
 async def study(name: str, request: Request) -> Response:
     """What `bestk status --json` says, with open pulls, workers and failures."""
     hall = hall_of(request)
-    _, desk = await hall.enter(request, "view", name)
+    _, desk = await hall.enter(request, STANDINGS, name)
     found, result = desk.study, desk.study.result
     watch = await hall.streams.of(desk).full()
     return reply(
@@ -112,7 +112,7 @@ async def study(name: str, request: Request) -> Response:
 async def snapshot(name: str, request: Request) -> Response:
     """As the first event of the stream."""
     hall = hall_of(request)
-    _, desk = await hall.enter(request, "view", name)
+    _, desk = await hall.enter(request, STANDINGS, name)
     return reply(await hall.streams.of(desk).full())
 
 
@@ -167,7 +167,7 @@ async def cells(name: str, request: Request) -> Response:
 async def events(name: str, request: Request) -> Response:
     """Server-sent events: `standings`, at most two a second, and `end`."""
     hall = hall_of(request)
-    caller, desk = await hall.enter(request, "view", name)
+    caller, desk = await hall.enter(request, STANDINGS, name)
     if hall.metrics.viewers >= hall.limits.viewers:
         raise Refusal(503, "TooManyViewers", "too many watch already", retry_after="10")
 
@@ -188,7 +188,7 @@ async def events(name: str, request: Request) -> Response:
 async def report(name: str, request: Request) -> Response:
     """What `bestk report` writes."""
     hall = hall_of(request)
-    await hall.enter(request, "view", name)
+    await hall.enter(request, STANDINGS, name)
     text = await asyncio.to_thread(documents.report, hall.address, name)
     return Response(text, media_type="text/html", headers={"content-security-policy": OF_REPORT})
 
@@ -197,7 +197,7 @@ async def report(name: str, request: Request) -> Response:
 async def certificate(name: str, request: Request) -> Response:
     """What `bestk certify` writes, confirmed by the verifier; 409 where there is none."""
     hall = hall_of(request)
-    await hall.enter(request, "view", name)
+    await hall.enter(request, STANDINGS, name)
     made: dict[str, Any] = await asyncio.to_thread(documents.certificate, hall.address, name)
     return reply(made)
 

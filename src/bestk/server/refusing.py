@@ -9,11 +9,13 @@ from fastapi import Request, Response
 from bestk.errors import BestkError, NothingToCertifyError, PullError, StorageError
 from bestk.server.catalogue import NoSuchStudy
 from bestk.server.guard import problem
+from bestk.study.shared import TooManyOpen
 
 STATUSES: list[tuple[type[BestkError], int]] = [
     (NoSuchStudy, 404),
     (PullError, 409),
     (NothingToCertifyError, 409),
+    (TooManyOpen, 429),
     (StorageError, 503),
     (BestkError, 400),
 ]
@@ -33,7 +35,7 @@ async def refused(_: Request, error: Any) -> Response:
 async def explained(_: Request, error: Any) -> Response:
     """What bestk refuses."""
     status = next(status for kind, status in STATUSES if isinstance(error, kind))
-    headers = {"retry_after": "1"} if status == 503 else {}
+    headers = {"retry_after": "1"} if status in (429, 503) else {}
     return answer(status, type(error).__name__, str(error), **headers)
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
-import ipaddress
 import socket
+import ssl
 from collections.abc import Callable
 from importlib.util import find_spec
+from typing import Literal
 
 import uvicorn
 
 from bestk.errors import InputError
 from bestk.server.app import guarded
+from bestk.server.guard import is_loopback
 from bestk.server.hall import Hall
 from bestk.server.limits import Limits
 from bestk.storage.addresses import open_storage, read_address
@@ -34,16 +37,6 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def is_loopback(host: str) -> bool:
-    """Whether an address is of this machine alone."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def serve(
     address: str,
     *,
@@ -57,20 +50,19 @@ def serve(
 ) -> None:
     """Serve the studies of a storage until a signal says to stop."""
     storage = open_storage(address, is_impatient=True)
-    hall = Hall(address, storage, limits or Limits(), is_loopback(host))
+    hall = Hall(address, storage, limits or Limits(), is_loopback(host) and not proxy)
     hall.tokens.read()
     if not hall.tokens.are_wanted and not hall.local:
         raise InputError(
-            f"--host {host} was refused: without tokens the server is for this machine alone, at"
-            " 127.0.0.1; create one first with `bestk token create`"
+            f"{'--proxy' if proxy else f'--host {host}'} was refused: without tokens the server is"
+            " for this machine alone, at 127.0.0.1; create one first with `bestk token create`"
         )
-    if (cert is None) != (key is None):
-        raise InputError("--cert and --key go together")
+    _check_pair(cert, key)
     listening = _bind(host, port)
     config = uvicorn.Config(
         guarded(hall),
         loop="uvloop" if find_spec("uvloop") else "asyncio",
-        http="httptools" if find_spec("httptools") else "h11",
+        http=_protocol(),
         ws="none", lifespan="off", access_log=False, log_level="warning", server_header=False,
         backlog=BACKLOG, ssl_certfile=cert, ssl_keyfile=key, proxy_headers=proxy,
         timeout_graceful_shutdown=LAST,
@@ -81,6 +73,27 @@ def serve(
     gc.freeze()  # what is there now stays: there is no need to look through it for cycles
     gc.set_threshold(*COLLECT)
     Server(config, hall).run(sockets=[listening])
+
+
+def _protocol() -> type[asyncio.Protocol] | Literal["h11"]:
+    """The quicker one where it is installed; the other has limits of its own."""
+    if find_spec("httptools") is None:
+        return "h11"
+    from bestk.server.wire import Wire
+
+    return Wire
+
+
+def _check_pair(cert: str | None, key: str | None) -> None:
+    """Refuse files for TLS before anybody is told that there is a server."""
+    if (cert is None) != (key is None):
+        raise InputError("--cert and --key go together")
+    if cert is None:
+        return
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key)
+    except OSError as error:
+        raise InputError(f"--cert {cert} with --key {key} was refused: {error}") from error
 
 
 def _bind(host: str, port: int) -> socket.socket:

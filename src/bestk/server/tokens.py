@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import math
 import re
 import secrets
 import time
@@ -30,6 +29,7 @@ ABILITIES = {
 }
 ROLES = tuple(ABILITIES)
 _DURATION = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|m|h|d|w|y)\s*")
+LONGEST = 100 * 365 * 86400.0  # seconds: what outlives us all is said by leaving --expires out
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 86400}
 
 
@@ -61,9 +61,10 @@ def seconds_of(text: str) -> float:
     """A duration such as 30d, 12h or 45m."""
     found = _DURATION.fullmatch(text)
     seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
-    if not 0.0 < seconds < math.inf:
+    if not 0.0 < seconds <= LONGEST:
         raise InputError(
-            f"--expires {text} was refused: give a number with s, m, h, d, w or y, such as 30d"
+            f"--expires {text} was refused: give a number with s, m, h, d, w or y, such as 30d, of"
+            " at most a hundred years"
         )
     return seconds
 
@@ -74,12 +75,14 @@ class Tokens:
     def __init__(self, storage: Storage) -> None:
         self._record = Record(storage, TOKENS)
         self._known: dict[str, Token] = {}
+        self._were_any = False
 
     def read(self) -> None:
         """Take note of tokens that were created or revoked meanwhile, by whichever process."""
         for kind, id_, data in self._record.news():
             if kind == CREATED:
                 self._known[id_] = Token(**data)
+                self._were_any = True
             elif kind == REVOKED:
                 self._known.pop(id_, None)
 
@@ -90,8 +93,11 @@ class Tokens:
 
     @property
     def are_wanted(self) -> bool:
-        """Whether there are any: then nobody is let in without one."""
-        return bool(self._known)
+        """Whether there are any, or were: then nobody is let in without one.
+
+        To revoke the last one must not open the doors.
+        """
+        return self._were_any
 
     def create(
         self, role: str, study: str | None = None, expires: float | None = None, note: str = ""
@@ -128,7 +134,7 @@ class Tokens:
     def is_valid(self, token: Token) -> bool:
         """Whether one that was found before still is."""
         if token is EVERYONE:
-            return not self._known
+            return not self._were_any
         return self._known.get(token.id) == token and not token.is_expired()
 
 

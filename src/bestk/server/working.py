@@ -93,11 +93,6 @@ async def ask(name: str, request: Request) -> Response:
     rates = not works(token)
     if rates and given.n > 1:
         raise Refusal(403, "Forbidden", "a token for rating asks for one pull at a time")
-    if desk.study.n_open + given.n > hall.limits.open_pulls:
-        raise Refusal(
-            429, "TooManyRequests", f"at most {hall.limits.open_pulls:,} pulls may be open",
-            retry_after="1",
-        )  # fmt: skip
     wish = Wish(Worker(token.id, given.worker), given.request, given.n, rates)
     pulls = await desk.do(lambda study: study.hand_out(wish), ASKED)
     hall.metrics.asked += len(pulls)

@@ -43,13 +43,18 @@ class Handover:
         self._since = {key: self._since.get(key, now) for key in self._fold.open}
         return [key for key, since in self._since.items() if now - since > self._lease]
 
-    def look(self, spared: Collection[str] = ()) -> bool:
-        """Look for pulls to take over; whether there are any but those spared."""
+    def lapse(self) -> None:
+        """Give them up."""
+        for key in self.lapsed():
+            self._journal.log(ev.EXPIRED, key)
+
+    def look(self, spared: Collection[str] = ()) -> int:
+        """Look for pulls to take over; how many there are but those spared."""
         holders, is_gone = self._fold.holders, self.is_gone
         if self._lease is not None:
             is_gone = NOBODY.__eq__
         self._waiting = [key for key in self._fold.open if is_gone(holders[key])]
-        return any(key not in spared for key in self._waiting)
+        return sum(key not in spared for key in self._waiting)
 
     def take(self, names: Names | Requested, spared: Collection[str] = ()) -> str | None:
         """The next one but those spared, which is held by that name from now on."""

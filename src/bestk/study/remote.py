@@ -17,6 +17,7 @@ from bestk.decisions.labels import freeze, read_arms, read_pairs, thaw
 from bestk.errors import InputError
 from bestk.kernels.types import LIL_UCB
 from bestk.rewards import Bounded
+from bestk.study import extras
 from bestk.study.items import ItemSet, read_items
 from bestk.study.pulls import Pull, key_of
 from bestk.study.result import ArmResult, Result, Stopped, Waiting
@@ -66,7 +67,8 @@ class RemoteStudy:
 
     def tell(self, pull: Pull | str, reward: float, extra: Any = None) -> None:
         """Record the reward of a pull, exactly once; `extra` is kept with it."""
-        answer = {"pull": key_of(pull), "reward": _number(reward), "extra": extra}
+        kept = extras.read(extras.written(extra))  # what JSON cannot hold as a text, as in a file
+        answer = {"pull": key_of(pull), "reward": _number(reward), "extra": kept}
         self._post("tell", answers=[answer])
 
     def tell_many(self, answers: Iterable[tuple[Pull | str, float]]) -> None:
@@ -112,10 +114,12 @@ class RemoteStudy:
     def add_arm(self, arm: Hashable) -> None:
         """Let an arm join; one that is in the study already stays."""
         self._post("arms", arm=thaw(arm))
+        self._open()
 
     def withdraw_arm(self, arm: Hashable) -> None:
         """Take an arm out: it is asked for no more, and its open pulls are given up."""
         self._post("arms", "withdraw", arm=thaw(arm))
+        self._open()
 
     def require_order(self, what: str) -> None:
         """Refuse `what`, which breaks the order of samples, where the policy's proof needs it."""

@@ -11,10 +11,11 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from bestk.errors import BestkError
 from bestk.kernels.types import LIL_UCB
 from bestk.study import extras
 from bestk.study.pulls import WORKER, Pull, Requested, is_gone
@@ -22,6 +23,10 @@ from bestk.study.study import Study
 
 LAPSES = 0.25  # seconds between two looks for leases that ran out
 UNSAFE = str.maketrans(dict.fromkeys("/ -~", "_"))
+
+
+class TooManyOpen(BestkError):
+    """So many pulls are open that no more are handed out until some are answered."""
 
 
 class Answer(NamedTuple):
@@ -74,12 +79,13 @@ class SharedStudy(Study):
     """A study whose workers are elsewhere.
 
     Where the study has no lease, a pull is handed out again when its worker was not heard of for
-    `patience` seconds, as that of a process that has died.
+    `patience` seconds, as that of a process that has died. New pulls are asked for while fewer
+    than `most` are open.
     """
 
-    def __init__(self, name: str, *, storage: Any, patience: float) -> None:
+    def __init__(self, name: str, *, storage: Any, patience: float, most: int) -> None:
         super().__init__(name, storage=storage)
-        self.patience = patience
+        self.patience, self.most = patience, most
         self.told: Counter[Worker | None] = Counter()  # answers by worker
         self._heard: dict[Worker, float] = {}
         self._opened = time.monotonic()
@@ -184,13 +190,23 @@ class SharedStudy(Study):
             if mine:
                 return [self._pull(key) for key in mine[: request.n]]
         spared = self._spared(worker)
-        pulls = self._ask(request.n, names, spared)
+        pulls = self._ask(n, names, spared) if (n := self._room(request.n, spared)) else []
         if spared and not pulls:  # nothing else is left
-            pulls = self._ask(request.n, names)
+            pulls = self._ask(n, names) if (n := self._room(request.n)) else []
+        if not n:
+            raise TooManyOpen(f"at most {self.most:,} pulls may be open")
         for pull in pulls:
             if not pull.id.startswith(names.token):
                 self._again.setdefault(names.token, []).append(pull.id)
         return pulls
+
+    def _room(self, n: int, spared: Collection[str] = ()) -> int:
+        """Of n pulls, how many may be handed out: those that nobody makes any more add none."""
+        self._handover.lapse()
+        room = max(0, self.most - len(self._fold.open))
+        if room < n and not self.is_stopped:
+            room += self._handover.look(spared)
+        return n if self.is_stopped else min(n, room)
 
     def _spared(self, worker: Worker) -> set[str]:
         """What a worker skipped and is still open; of lil-ucb's one pull at a time, nothing."""

@@ -123,8 +123,7 @@ class Study(Figures):
         pulls: list[Pull] = []
         with self._lock:
             self._journal.sync()
-            for key in self._handover.lapsed():
-                self._journal.log(ev.EXPIRED, key)
+            self._handover.lapse()
             fold = self._fold
             while len(pulls) < n:
                 if fold.stopped is not None:

@@ -140,6 +140,7 @@ async function begin() {
   at("sign-out").hidden = false;
   listen();
   const page = await call(`${api}/page`).catch(() => null); // a study without one is not for raters
+  for (const id of ["csv", "jsonl"]) at(id).hidden = page?.may_export === false; // others' ratings
   if (page?.levels?.length) {
     at("rate").hidden = false;
     at("rate").href = studyPath(name, "/rate");

@@ -1,0 +1,147 @@
+"""How much a server takes: open pulls, arms, and what it was sent."""
+
+import json
+import socket
+import threading
+import time
+from contextlib import suppress
+from http.client import HTTPConnection
+
+import pytest
+
+from bestk import Study
+from helpers.served import serving
+
+COINS = {"name": "coins", "arms": ["a", "b", "c"], "k": 1, "rewards": "bernoulli"}
+
+
+def ask(server, request, n=1, worker="w"):
+    body = {"n": n, "worker": worker, "request": request}
+    return server.post("/api/studies/coins/ask", body)
+
+
+def ids(answer):
+    return [pull["id"] for pull in answer.data["pulls"]]
+
+
+def test_open_pulls_are_limited_and_a_request_may_still_be_repeated(tmp_path):
+    with serving(tmp_path / "s.db", "--max-open", "3") as server:
+        assert server.post("/api/studies", COINS).status == 201
+        first = ask(server, "1", n=2)
+        last = ask(server, "2", n=2)  # as many as there may be
+        assert (len(ids(first)), len(ids(last))) == (2, 1)
+        assert ids(ask(server, "1", n=2)) == ids(first)
+        refused = ask(server, "3")
+        assert (refused.status, refused.headers["Retry-After"]) == (429, "1")
+        told = {"answers": [{"pull": ids(last)[0], "reward": 1}]}
+        assert server.post("/api/studies/coins/tell", told).status == 200
+        assert len(ids(ask(server, "3"))) == 1
+
+
+def test_the_limit_holds_for_requests_of_one_moment(tmp_path):
+    with serving(tmp_path / "s.db", "--max-open", "10") as server:
+        server.post("/api/studies", COINS)
+        threads = [threading.Thread(target=ask, args=(server, f"{i}", 7)) for i in range(20)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert server.get("/api/studies/coins").data["open"] == 10
+
+
+@pytest.mark.parametrize("lease", [1.0, None])
+def test_pulls_that_nobody_makes_any_more_do_not_fill_a_study_for_ever(tmp_path, lease):
+    """Without a lease they are handed to another worker, with one they are given up."""
+    Study("coins", ["a", "b"], k=1, lease=lease, storage=tmp_path / "s.db")
+    with serving(tmp_path / "s.db", "--max-open", "2", "--lease", "1") as server:
+        left = ids(ask(server, "1", n=2, worker="gone"))
+        assert ask(server, "2", worker="late").status == 429
+        time.sleep(1.5)
+        (pull,) = ids(ask(server, "3", worker="late"))
+        assert (pull in left) is (lease is None)
+        assert server.get("/api/studies/coins").data["open"] <= 2
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    path = tmp_path_factory.mktemp("limits") / "s.db"
+    with serving(path, "--max-arms", "5", "--max-body", "2000") as found:
+        found.path = path
+        yield found
+
+
+def test_arms_are_limited_also_those_that_join_later(server):
+    def begin(**more):
+        return server.post("/api/studies", {**COINS, "name": "arms", **more}).status
+
+    assert begin(arms=list("abcdef")) == begin(max_arms=6) == begin(max_arms=10**12) == 422
+    assert begin(max_arms=5) == 201
+    added = [server.post("/api/studies/arms/arms", {"arm": arm}).status for arm in "defd"]
+    assert added == [200, 200, 400, 200]
+
+
+def test_items_that_cannot_be_kept_begin_no_study(server):
+    body = b'{"name": "infinite", "arms": ["a", "b"], "k": 1, "items": [1, 1e999]}'
+    assert server.post("/api/studies", body).status == 422
+    assert server.get("/api/studies/infinite").status == 404
+
+
+def test_a_study_that_was_begun_by_halves_is_completed_by_the_same_request(tmp_path):
+    """The server had died after the study and before its items."""
+    items = [{"n": 1}, {"n": 2}]
+    Study("halves", ["a", "b"], k=1, items=items, storage=tmp_path / "s.db")
+    body = {"name": "halves", "arms": ["a", "b"], "k": 1, "items": items, "page": {"title": "T"}}
+    with serving(tmp_path / "s.db") as server:
+        assert server.post("/api/studies", body).status == 200
+        asked = server.post("/api/studies/halves/ask", {"n": 1, "request": "1"})
+        assert asked.data["pulls"][0]["item"] in items
+        assert server.get("/api/studies/halves/page").data["title"] == "T"
+
+
+@pytest.mark.parametrize("path", ["", "/arms/fail", "/arms/tell"])
+def test_a_body_in_pieces_is_as_limited_as_one_that_says_how_long_it_is(server, path):
+    body = b"%x\r\n%s\r\n0\r\n\r\n" % (4000, b" " * 4000)
+    pieces = {"Content_Type": "application/json", "Transfer_Encoding": "chunked"}
+    refused = server.post(f"/api/studies{path}", body, **pieces)
+    assert (refused.status, refused.data["error"]) == (413, "InputError")
+
+
+@pytest.mark.parametrize("name", [".", "..", "a/b", "bestk:x", "", "x" * 201, "\n"])
+def test_a_name_that_no_address_has_is_refused(server, name):
+    assert server.post("/api/studies", {**COINS, "name": name}).status == 422
+
+
+LOOK = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
+PIECES = b"POST /api/studies HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"GET /" + b"x" * 300_000, LOOK + b"X: " + b"x" * 300_000, LOOK + b"X: y\r\n" * 50_000,
+     PIECES + b"0\r\n" + b"X: y\r\n" * 50_000],
+)  # fmt: skip
+def test_a_head_without_an_end_is_refused(server, text):
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as line:
+        said = b""
+        with suppress(OSError):  # it is refused in the middle
+            line.sendall(text)
+        with suppress(ConnectionResetError):
+            while more := line.recv(4096):
+                said += more
+    assert said == b"" or b" 400 " in said.partition(b"\r\n")[0]
+    assert server.get("/health").status == 200
+
+
+def test_many_requests_and_pieces_on_one_connection_are_no_head(server):
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=10)
+    for _ in range(100):
+        connection.request("GET", "/health", headers={"X": "y" * 2000})
+        assert connection.getresponse().read()
+    study = json.dumps({**COINS, "name": "pieces"}).ljust(1500).encode()
+    for status in (201, 200):
+        kind = {"Content-Type": "application/json"}
+        pieces = (study[i : i + 10] for i in range(0, len(study), 10))
+        connection.request("POST", "/api/studies", pieces, kind, encode_chunked=True)
+        answer = connection.getresponse()
+        assert (answer.status, answer.read()) == (status, b'{"name":"pieces"}')
+    connection.close()
