@@ -28,11 +28,11 @@ export function shown(thing, hosts, alt) {
   if (thing !== null && typeof thing === "object" && !Array.isArray(thing)) {
     return make("dl", { class: "parts" }, ...Object.entries(thing).flatMap(([key, value]) => [
       make("dt", {}, key),
-      make("dd", {}, isPicture(value, hosts) ? shown(value, hosts, key)
+      make("dd", { dir: "auto" }, isPicture(value, hosts) ? shown(value, hosts, key)
         : typeof value === "object" ? JSON.stringify(value) : String(value)),
     ]));
   }
-  return make("div", {}, nameOf(thing));
+  return make("div", { dir: "auto" }, nameOf(thing));
 }
 
 /** Put the arm of a pull into `item`, and what it is to be judged by into `context`. */

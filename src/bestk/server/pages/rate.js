@@ -123,7 +123,7 @@ function showLevels(levels) {
   levels.forEach(({ value, label }, i) => {
     const key = i < 10 ? String((i + 1) % 10) : null;
     const button = make("button", { type: "button", "aria-keyshortcuts": key },
-      key && make("kbd", { "aria-hidden": "true" }, key), make("span", {}, label ?? String(value)));
+      key && make("kbd", { "aria-hidden": "true" }, key), make("span", { dir: "auto" }, label ?? String(value)));
     button.addEventListener("click", () =>
       pull && settle("tell", { answers: [{ pull: pull.id, reward: value }] }, button));
     place.append(button);
