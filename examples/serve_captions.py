@@ -19,6 +19,7 @@ import numpy as np
 from captions import COLUMNS, EPSILON, WORTH, read_captions
 
 NAME = "captions"
+PATIENCE = 60  # seconds: what a person leaves unrated on the screen holds the others up so long
 PAGE = {
     "title": "Cartoon caption contest 559",
     "question": "How funny is this caption?",
@@ -124,6 +125,7 @@ def main():
     raters = []
     try:
         study = {"name": NAME, "arms": list(shares), "k": 5, "epsilon": EPSILON, "seed": 1}
+        study["lease"] = PATIENCE
         server.post("", {**study, "rewards": "ratings", "levels": WORTH, "page": PAGE})
         for i in range(given.raters):
             what = (server, shares, f"reader {i + 1}", 1000 + i, given.pace, over)

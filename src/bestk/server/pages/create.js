@@ -47,7 +47,8 @@ export function readForm(form) {
   } else {
     [study.low, study.high] = field("range").split(/\s+to\s+/).map(Number);
   }
-  return page.levels ? { ...study, page } : study;
+  if (!page.levels) return study;
+  return { ...study, page, lease: 60 * Number(field("minutes")) };
 }
 
 /** Let the form create studies; `problem` says what is wrong. */
@@ -56,7 +57,8 @@ export function prepare(form, problem) {
     const kind = form.elements.rewards.value;
     at("levels").hidden = kind !== "ratings";
     at("range").hidden = form.elements.range.disabled = kind !== "bounded";
-    at("page-settings").hidden = kind === "bounded"; // numbers are measured, not rated
+    // numbers are measured, not rated
+    at("page-settings").hidden = at("page-settings").disabled = kind === "bounded";
   };
   form.elements.rewards.addEventListener("change", adapt);
   adapt();
