@@ -2,9 +2,59 @@
 
 import pytest
 
-from helpers.browser import study
+import bestk
+from helpers.browser import PAGE, answer, study
 
 pytest.importorskip("fastapi", reason="bestk[serve] is not installed")
+
+
+def test_what_holds_answers_back_is_seen(server, visit):
+    name = study(server, "held")
+    left = server.post(f"/{name}/ask", {"n": 1, "worker": "gone", "request": "gone"})["pulls"]
+    page = visit(f"/studies/{name}", "view")
+    answer(server, name, 1)
+    page.locator("#figures", has_text="3 answers wait for it").wait_for()
+    server.post(f"/{name}/forget", {"pull": left[0]["id"]})
+    page.locator("#figures:not(:has-text('wait for'))").wait_for()
+    page.locator("#remarks", has_text="assumed: ").wait_for()  # what the answer now rests on
+
+
+def test_who_may_not_rate_is_not_asked_to(server, tokens, visit):
+    name = study(server, "for raters", page={**PAGE, "title": "for raters"})
+    bestk.Study("for machines", "ab", k=1, rewards=bestk.Bounded(), storage=tokens[0], seed=1)
+    for role, rates in (("admin", True), ("view", False)):
+        page = visit(f"/studies/{name}", role)
+        with page.expect_response(lambda response: response.url.endswith("/page")):
+            page.reload()
+        page.locator(".row").first.wait_for()
+        page.locator("#rate").wait_for(state="visible" if rates else "hidden")
+        page = visit("/studies", role)
+        entry = page.locator("#studies li", has=page.get_by_text("for raters"))
+        entry.get_by_text("Watch").wait_for()
+        assert entry.get_by_text("Rate", exact=True).count() == rates
+    entry = visit("/studies").locator("#studies li", has_text="for machines")
+    entry.get_by_text("Watch").wait_for()
+    assert entry.get_by_text("Rate", exact=True).count() == 0
+
+
+def test_when_all_ratings_are_there_nobody_is_asked_for_more(tokens, visit):
+    coins = bestk.Bernoulli()
+    begun = bestk.Study("over", "ab", k=1, epsilon=0.9, rewards=coins, storage=tokens[0], seed=1)
+    page = visit("/studies/over")
+    page.locator("#rate").wait_for()
+    while pulls := begun.ask(10):
+        for pull in pulls:
+            begun.tell(pull, float(pull.arm == "a"))
+    page.locator("#badge", has_text="certified").wait_for()
+    assert page.locator("#rate").is_hidden()
+
+
+def test_labels_are_read_in_their_own_direction(server, visit):
+    name = study(server, "directions", ["left to right.", "מימין לשמאל."])
+    page = visit(f"/studies/{name}")
+    page.locator(".row").first.wait_for()
+    ways = "[...document.querySelectorAll('.row .name')].map(e => getComputedStyle(e).direction)"
+    assert page.evaluate(ways) == ["ltr", "rtl"]
 
 
 def test_a_list_below_the_screen_is_not_empty_to_a_screen_reader(server, visit):
@@ -13,3 +63,14 @@ def test_a_list_below_the_screen_is_not_empty_to_a_screen_reader(server, visit):
     page.locator(".row").first.wait_for(state="attached")
     assert page.evaluate("document.querySelector('.list').getBoundingClientRect().top") > 300
     assert page.get_by_role("option").count() >= 5
+
+
+def test_a_study_from_the_form_does_not_wait_for_ever_for_who_left(server, visit):
+    page = visit("/studies")
+    page.locator("summary").click()
+    page.fill("[name=name]", "with a lease")
+    page.fill("[name=arms]", "left\nright")
+    page.fill("[name=minutes]", "2")
+    page.click("text=Create")
+    page.wait_for_url("**/studies/with%20a%20lease")
+    assert server.get("/with a lease/specification")["lease"] == 120
