@@ -113,9 +113,9 @@ class Guard:
 
     def _check(self, scope: Scope) -> None:
         headers = dict(scope["headers"])
-        if self.local:
-            _check_host(headers.get(b"host", b"").decode("latin-1"))
         self._refresh(scope["path"])
+        if self.local and not self.tokens.are_wanted:  # with tokens a proxy may lead here
+            _check_host(headers.get(b"host", b"").decode("latin-1"))
         by_cookie = False
         text, scheme = "", headers.get(b"authorization", b"").decode("latin-1")
         if scheme[:7].lower() == "bearer ":
@@ -205,10 +205,16 @@ def _is_local(host: str) -> bool:
 
 
 def _check_host(host: str) -> None:
-    """A name of another machine that leads here is an attack (DNS rebinding)."""
+    """A name of another machine that leads here is an attack (DNS rebinding).
+
+    Where tokens are wanted it gains nothing: the browser has none for that name.
+    """
     if not _is_local(host):
         raise Refusal(
-            421, "Forbidden", "this server is for its own machine: call it by http://localhost"
+            421,
+            "Forbidden",
+            "without tokens this server is for its own machine: call it by http://localhost,"
+            " or create a token (bestk token create)",
         )
 
 
