@@ -14,6 +14,7 @@ import sys
 import threading
 import urllib.request
 from pathlib import Path
+from urllib.error import HTTPError
 
 import numpy as np
 from captions import COLUMNS, EPSILON, WORTH, read_captions
@@ -126,7 +127,10 @@ def main():
     try:
         study = {"name": NAME, "arms": list(shares), "k": 5, "epsilon": EPSILON, "seed": 1}
         study["lease"] = PATIENCE
-        server.post("", {**study, "rewards": "ratings", "levels": WORTH, "page": PAGE})
+        try:
+            server.post("", {**study, "rewards": "ratings", "levels": WORTH, "page": PAGE})
+        except HTTPError:  # an older version of this program began it with something else
+            sys.exit(f"{file} holds another study of this name: give --fresh to begin anew")
         for i in range(given.raters):
             what = (server, shares, f"reader {i + 1}", 1000 + i, given.pace, over)
             raters.append(threading.Thread(target=rate, args=what))

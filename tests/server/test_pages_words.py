@@ -74,3 +74,46 @@ def test_a_study_from_the_form_does_not_wait_for_ever_for_who_left(server, visit
     page.click("text=Create")
     page.wait_for_url("**/studies/with%20a%20lease")
     assert server.get("/with a lease/specification")["lease"] == 120
+
+
+def test_a_picture_that_does_not_come_is_said_to_be_missing(server, visit):
+    gone = f"{server.address}/static/no.png"
+    settings = {**PAGE, "image_hosts": [server.address]}
+    name = study(server, "missing", [f"{gone}?1", f"{gone}?2"], page=settings)
+    page = visit(f"/studies/{name}/rate", "rate")
+    page.locator("#item", has_text="This picture could not be loaded").wait_for()
+
+
+def test_number_keys_are_those_of_labels_that_are_numbers(server, visit):
+    levels = [{"value": i / 10, "label": str(i)} for i in range(11)]
+    name = study(server, "ten", page={**PAGE, "levels": levels}, rewards="bounded")
+    page = visit(f"/studies/{name}/rate", "rate")
+    page.locator("#item.fresh").wait_for()
+    with page.expect_request(lambda request: request.url.endswith("/tell")) as told:
+        page.keyboard.press("0")
+    assert told.value.post_data_json["answers"][0]["reward"] == 0.0
+    page.locator("#rating:not([aria-busy=true])").wait_for()
+    with page.expect_request(lambda request: request.url.endswith("/tell")) as told:
+        page.keyboard.press("7")
+    assert told.value.post_data_json["answers"][0]["reward"] == 0.7
+
+
+def test_a_host_that_is_none_is_named_in_the_form(visit):
+    page = visit("/studies")
+    page.locator("summary").click()
+    page.fill("[name=name]", "hosts")
+    page.fill("[name=arms]", "left\nright")
+    page.fill("[name=image_hosts]", "images.example.org/cats")
+    page.click("text=Create")
+    said = '"images.example.org/cats" is no host: a name such as images.example.org.'
+    page.locator("#problem", has_text=said).wait_for()
+
+
+def test_on_a_phone_the_standings_come_on_the_second_screen(server, visit):
+    name = study(server, "phone")
+    answer(server, name, 1)
+    page = visit(f"/studies/{name}", viewport={"width": 360, "height": 780})
+    page.locator(".row").first.wait_for()
+    assert page.evaluate("document.querySelector('.list').getBoundingClientRect().top") < 2 * 780
+    page.get_by_text("How certainty grew").click()
+    page.locator("#charts").wait_for()

@@ -30,7 +30,7 @@ function frame(across, up, says) {
       draw("text", { class: "y", x: LEFT - 6, y: Number(at) + 4 }, short(tick)),
     );
   }
-  for (const tick of across.ticks(4)) {
+  for (const tick of across.ticks(4).filter(Number.isInteger)) {
     chart.append(draw("text", { x: x(across, tick).toFixed(1), y: HEIGHT - BOTTOM + 15 }, short(tick)));
   }
   chart.append(draw("text", { x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 3 }, "answers"));

@@ -18,7 +18,11 @@ export function readLevels(text) {
 }
 
 /** A host as a policy of browsers names it: with https, unless another scheme is given. */
-const origin = (host) => (host.includes("://") ? host : `https://${host}`).replace(/\/+$/, "");
+function origin(host) {
+  const full = (host.includes("://") ? host : `https://${host}`).replace(/\/+$/, "");
+  if (/^https?:\/\/[A-Za-z0-9.-]+(:[0-9]+)?$/.test(full)) return full;
+  throw new Error(`"${host}" is no host: a name such as images.example.org.`);
+}
 
 /** What the fields say; throws an Error that a person can act on. */
 export function readForm(form) {

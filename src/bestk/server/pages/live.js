@@ -9,6 +9,8 @@ import { Standings } from "./standings.js";
 
 const SPOKEN = 15000; // milliseconds between two announcements to a screen reader, at least; arbitrary
 
+const PHONE = "(max-width: 52rem)"; // as in live.css
+
 const name = studyName();
 const api = `/api${studyPath(name)}`;
 let state = null; // the latest snapshot, all arms apart
@@ -139,6 +141,8 @@ async function begin() {
   }
   at("open-report").href = `${api}/report`;
   at("search").addEventListener("input", (event) => standings.only({ text: event.target.value }));
+  // on a phone the standings come first
+  if (matchMedia(PHONE).matches) for (const fold of document.querySelectorAll(".fold")) fold.open = false;
   signOutWith(at("sign-out"));
   at("sign-out").hidden = false;
   listen();
