@@ -117,3 +117,16 @@ def test_on_a_phone_the_standings_come_on_the_second_screen(server, visit):
     assert page.evaluate("document.querySelector('.list').getBoundingClientRect().top") < 2 * 780
     page.get_by_text("How certainty grew").click()
     page.locator("#charts").wait_for()
+
+
+def test_a_rater_is_not_told_that_an_answer_was_not_certified(tokens, visit):
+    coins = bestk.Bernoulli()
+    begun = bestk.Study("past", "ab", k=1, epsilon=0.9, rewards=coins, storage=tokens[0], seed=1)
+    while pulls := begun.ask(10):
+        for pull in pulls:
+            begun.tell(pull, float(pull.arm == "a"))
+    for role, said in (("rate", "ended"), ("view", "certified")):
+        entry = visit("/studies", role).locator("#studies li", has_text="past")
+        entry.locator(".badge").wait_for()
+        assert entry.locator(".badge").inner_text() == said
+        assert entry.locator("h2 a").count() == (role == "view")  # a way that leads somewhere

@@ -8,7 +8,7 @@ export const headline = ({ headline: text }) => `${text[0].toUpperCase()}${text.
 /** Running, certified, or ended otherwise: what the badge says, and its class. */
 export function badge({ stopped, certified }) {
   if (certified) return ["certified", "yes"];
-  if (stopped) return ["ended, not certified", "no"];
+  if (stopped) return certified === null ? ["ended", ""] : ["ended, not certified", "no"]; // raters are not told
   return ["running", "live"];
 }
 
