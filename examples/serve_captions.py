@@ -14,11 +14,13 @@ import sys
 import threading
 import urllib.request
 from pathlib import Path
+from urllib.error import HTTPError
 
 import numpy as np
 from captions import COLUMNS, EPSILON, WORTH, read_captions
 
 NAME = "captions"
+PATIENCE = 60  # seconds: what a person leaves unrated on the screen holds the others up so long
 PAGE = {
     "title": "Cartoon caption contest 559",
     "question": "How funny is this caption?",
@@ -124,7 +126,11 @@ def main():
     raters = []
     try:
         study = {"name": NAME, "arms": list(shares), "k": 5, "epsilon": EPSILON, "seed": 1}
-        server.post("", {**study, "rewards": "ratings", "levels": WORTH, "page": PAGE})
+        study["lease"] = PATIENCE
+        try:
+            server.post("", {**study, "rewards": "ratings", "levels": WORTH, "page": PAGE})
+        except HTTPError:  # an older version of this program began it with something else
+            sys.exit(f"{file} holds another study of this name: give --fresh to begin anew")
         for i in range(given.raters):
             what = (server, shares, f"reader {i + 1}", 1000 + i, given.pace, over)
             raters.append(threading.Thread(target=rate, args=what))

@@ -21,6 +21,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+LEVELS = [{"value": 0.0, "label": "bad"}, {"value": 1.0, "label": "good"}]
+PAGE = {"title": "The contest", "question": "How good?", "levels": LEVELS}
 
 
 @contextmanager
@@ -60,3 +62,15 @@ class Served:
         self.process.terminate()
         self.process.wait(20)
         self.process.stdout.close()
+
+
+def study(server, name, arms=("a", "b", "c"), **settings):
+    rest = {"k": 1, "epsilon": 0.5, "rewards": "bernoulli", "seed": 1, "page": PAGE}
+    server.post("", {"name": name, "arms": list(arms), **rest, **settings})
+    return name
+
+
+def answer(server, name, reward):
+    pulls = server.post(f"/{name}/ask", {"n": 3, "worker": "w", "request": f"r{reward}"})["pulls"]
+    answers = [{"pull": pull["id"], "reward": reward} for pull in pulls]
+    return server.post(f"/{name}/tell", {"answers": answers})["samples"]

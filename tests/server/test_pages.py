@@ -5,79 +5,13 @@ from pathlib import Path
 import pytest
 
 import bestk
-from helpers.browser import Served, chromium
+from helpers.browser import PAGE, answer, study
 
 pytest.importorskip("fastapi", reason="bestk[serve] is not installed")
 
-from bestk.server.tokens import Tokens
-from bestk.storage import SQLiteStorage
-
 SCRIPT = "<script>alert(1)</script>"
-LEVELS = [{"value": 0.0, "label": "bad"}, {"value": 1.0, "label": "good"}]
-PAGE = {"title": "The contest", "question": "How good?", "levels": LEVELS}
 SETTLED = "#rating:not([aria-busy=true]):visible, #thanks:visible"
 ENDINGS = {"report": "html", "certificate": "cert.json", "csv": "csv", "jsonl": "jsonl"}
-OPEN_ROLES = ("admin", "rate", "view")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def tokens(tmp_path_factory):
-    file = tmp_path_factory.mktemp("pages") / "studies.db"
-    made = Tokens(SQLiteStorage(file))
-    return file, {role: made.create(role)[1] for role in OPEN_ROLES}
-
-
-@pytest.fixture(scope="module")
-def server(tokens):
-    file, texts = tokens
-    served = Served(file, texts["admin"])
-    yield served
-    served.stop()
-
-
-@pytest.fixture
-def visit(browser, server, tokens):
-    """Open a page as somebody with a role; requests and errors are kept on it."""
-    contexts = []
-
-    def open_page(path, role="admin", **settings):
-        context = browser.new_context(**settings)
-        contexts.append(context)
-        if role is not None:
-            cookie = {"name": "bestk_token", "value": tokens[1].get(role, role)}
-            context.add_cookies([{**cookie, "url": server.address}])
-        page = context.new_page()
-        page.asked, page.wrong = [], []
-        page.on("request", lambda request: page.asked.append(request.url))
-        page.on("pageerror", lambda error: page.wrong.append(str(error)))
-        page.on("dialog", lambda dialog: page.wrong.append(f"a dialog: {dialog.message}"))
-        page.goto(server.address + path)
-        return page
-
-    yield open_page
-    for context in contexts:
-        for page in context.pages:
-            assert page.wrong == []
-            assert [url for url in page.asked if not url.startswith(server.address)] == []
-        context.close()
-
-
-def study(server, name, arms=("a", "b", "c"), **settings):
-    rest = {"k": 1, "epsilon": 0.5, "rewards": "bernoulli", "seed": 1, "page": PAGE}
-    server.post("", {"name": name, "arms": list(arms), **rest, **settings})
-    return name
-
-
-def answer(server, name, reward):
-    pulls = server.post(f"/{name}/ask", {"n": 3, "worker": "w", "request": f"r{reward}"})["pulls"]
-    answers = [{"pull": pull["id"], "reward": reward} for pull in pulls]
-    return server.post(f"/{name}/tell", {"answers": answers})["samples"]
 
 
 def test_the_live_page_shows_answers_of_others_without_a_reload(server, visit):

@@ -197,6 +197,16 @@ def test_pulls_and_answers_outlive_a_server_that_is_killed(tmp_path):
     assert Study("coins", storage=path).samples == 1
 
 
+def test_with_tokens_a_proxy_leads_to_it_under_a_name_of_its_own(guarded):
+    name = {"Host": "studies.example.org", "Origin": "https://studies.example.org"}
+    assert guarded.get("/health", **name).status == 200
+    assert guarded.get("/api/studies", **name).status == 401
+    assert guarded.get("/api/studies", guarded.tokens["view"], **name).status == 200
+    body = {"n": 1, "worker": "w", "request": "through a proxy"}
+    token = guarded.tokens["work"]
+    assert guarded.post("/api/studies/coins/ask", body, token, **name).status == 200
+
+
 def test_without_tokens_a_server_stays_on_its_own_machine(tmp_path):
     done = process("serve", str(tmp_path / "s.db"), "--host", "0.0.0.0", timeout=30)
     assert done.returncode == 2

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from bestk.errors import BestkError, InputError
+from bestk.rewards import Bernoulli, Ratings, Rewards
 from bestk.server.desk import Desk
 from bestk.server.limits import Limits
 from bestk.server.records import ITEMS, PAGES, SETTINGS, Record
@@ -87,6 +88,18 @@ class Catalogue:
         """What was said of the page of a study."""
         self._read()
         return self._settings.get(name, {})
+
+    def levels(self, name: str, rewards: Rewards) -> list[dict[str, Any]]:
+        """What people rate by: what was said, or else those of the rewards; none if measured."""
+        said = self.page(name)
+        if said.get("levels"):
+            return list(said["levels"])
+        values: tuple[float, ...] = ()
+        if isinstance(rewards, Ratings):
+            values = tuple(rewards.levels)
+        elif isinstance(rewards, Bernoulli) or said:
+            values = (0.0, 1.0)
+        return [{"value": each, "label": f"{each:g}"} for each in values]
 
     def say(self, name: str, settings: dict[str, Any]) -> None:
         """How a study's page shall look."""

@@ -225,12 +225,14 @@ def _check_local(headers: dict[bytes, bytes]) -> None:
     """
     if not _is_local(headers.get(b"host", b"").decode("latin-1")):
         raise Refusal(
-            421, "Forbidden", "this server is for its own machine: call it by http://localhost"
-        )
+            421, "Forbidden",
+            "without tokens this server is for its own machine: call it by http://localhost, or"
+            " create a token (`bestk token create`)",
+        )  # fmt: skip
     if any(name in headers for name in FORWARDED):
         raise Refusal(
             421, "Forbidden",
-            "this server is for its own machine: behind a proxy it needs tokens"
+            "without tokens this server is for its own machine: behind a proxy it needs one"
             " (`bestk token create`)",
         )  # fmt: skip
 

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request, Response
 
 from bestk.decisions.labels import freeze
 from bestk.errors import InputError, StorageError
-from bestk.rewards import Bernoulli, Ratings, make_rewards
+from bestk.rewards import make_rewards
 from bestk.server.guard import Refusal
 from bestk.server.hall import Hall, hall_of, works
 from bestk.server.messages import NewStudy, Page
@@ -96,15 +96,11 @@ async def page(name: str, request: Request) -> Response:
     hall = hall_of(request)
     token, desk = await hall.enter(request, *_may_look(request, name))
     found = Page(**hall.catalogue.page(name)).model_dump()
-    rewards = desk.study.problem.rewards
-    if not found["levels"]:
-        values: tuple[float, ...] = ()  # numbers that are measured: not for people
-        if isinstance(rewards, Ratings):
-            values = tuple(rewards.levels)
-        elif isinstance(rewards, Bernoulli) or hall.catalogue.page(name):
-            values = (0.0, 1.0)
-        found["levels"] = [{"value": each, "label": f"{each:g}"} for each in values]
-    return reply({"name": name, **found, "may_export": token.allows("view", name)})
+    found["levels"] = hall.catalogue.levels(name, desk.study.problem.rewards)
+    return reply(
+        {"name": name, **found, "may_rate": token.allows("rate", name),
+         "may_export": token.allows("view", name)}
+    )  # fmt: skip
 
 
 def _may_look(request: Request, name: str) -> tuple[str, str]:

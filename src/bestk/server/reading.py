@@ -73,7 +73,8 @@ async def studies(request: Request) -> Response:
                 "open": study.n_open,
                 "stopped": study.is_stopped,
                 "certified": study.is_certified if sees else None,
-                "rate": caller.allows("rate", name),
+                "rate": caller.allows("rate", name)
+                and bool(hall.catalogue.levels(name, study.problem.rewards)),
                 "view": bool(sees),
             }
         )

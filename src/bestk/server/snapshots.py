@@ -6,6 +6,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from bestk.decisions import TopK
@@ -76,7 +77,7 @@ class Snapshots:
             "failures": sum(arm.failed for arm in result.arms),
             "held": result.held,
             "workers": workers(study)[:WORKERS],
-            "remarks": result.remarks,
+            "remarks": replace(result, held=0).remarks,  # what is held has a place of its own
             "arms": [
                 [row, printed(arm.label), arm.mean, arm.low, arm.high, arm.pulls, arm.status]
                 for row, arm in enumerate(result.arms)

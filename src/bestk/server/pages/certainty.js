@@ -30,7 +30,7 @@ function frame(across, up, says) {
       draw("text", { class: "y", x: LEFT - 6, y: Number(at) + 4 }, short(tick)),
     );
   }
-  for (const tick of across.ticks(4)) {
+  for (const tick of across.ticks(4).filter(Number.isInteger)) {
     chart.append(draw("text", { x: x(across, tick).toFixed(1), y: HEIGHT - BOTTOM + 15 }, short(tick)));
   }
   chart.append(draw("text", { x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 3 }, "answers"));
@@ -60,7 +60,8 @@ function slack(known, epsilon) {
     chart.append(draw("path", { class: "area under", d: under }), draw("path", { class: "path", d: line(points) }));
   }
   const wanted = epsilon > 0 ? `; the study ends at the dashed line, ${epsilon}` : "; the study ends at 0";
-  return make("figure", {}, make("figcaption", {}, `The answer is certain up to this difference${wanted}.`), chart);
+  const caption = last ? "The answer is certain up to this difference" : "No difference is certain yet";
+  return make("figure", {}, make("figcaption", {}, `${caption}${wanted}.`), chart);
 }
 
 /** How many arms were in, undecided and out. */
@@ -81,6 +82,6 @@ function decided(known, size) {
 
 function keys() {
   return ["in", "undecided", "out"].flatMap((status, i) => [
-    i ? ", " : "", make("span", { class: `key ${status}` }), ` ${status}`,
+    i ? ", " : "", make("span", { class: "keys" }, make("span", { class: `key ${status}` }), ` ${status}`),
   ]);
 }

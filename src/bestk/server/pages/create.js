@@ -18,7 +18,11 @@ export function readLevels(text) {
 }
 
 /** A host as a policy of browsers names it: with https, unless another scheme is given. */
-const origin = (host) => (host.includes("://") ? host : `https://${host}`).replace(/\/+$/, "");
+function origin(host) {
+  const full = (host.includes("://") ? host : `https://${host}`).replace(/\/+$/, "");
+  if (/^https?:\/\/[A-Za-z0-9.-]+(:[0-9]+)?$/.test(full)) return full;
+  throw new Error(`"${host}" is no host: a name such as images.example.org.`);
+}
 
 /** What the fields say; throws an Error that a person can act on. */
 export function readForm(form) {
@@ -47,7 +51,8 @@ export function readForm(form) {
   } else {
     [study.low, study.high] = field("range").split(/\s+to\s+/).map(Number);
   }
-  return page.levels ? { ...study, page } : study;
+  if (!page.levels) return study;
+  return { ...study, page, lease: 60 * Number(field("minutes")) };
 }
 
 /** Let the form create studies; `problem` says what is wrong. */
@@ -56,7 +61,8 @@ export function prepare(form, problem) {
     const kind = form.elements.rewards.value;
     at("levels").hidden = kind !== "ratings";
     at("range").hidden = form.elements.range.disabled = kind !== "bounded";
-    at("page-settings").hidden = kind === "bounded"; // numbers are measured, not rated
+    // numbers are measured, not rated
+    at("page-settings").hidden = at("page-settings").disabled = kind === "bounded";
   };
   form.elements.rewards.addEventListener("change", adapt);
   adapt();

@@ -8,7 +8,7 @@ export const headline = ({ headline: text }) => `${text[0].toUpperCase()}${text.
 /** Running, certified, or ended otherwise: what the badge says, and its class. */
 export function badge({ stopped, certified }) {
   if (certified) return ["certified", "yes"];
-  if (stopped) return ["ended, not certified", "no"];
+  if (stopped) return certified === null ? ["ended", ""] : ["ended, not certified", "no"]; // raters are not told
   return ["running", "live"];
 }
 
@@ -17,7 +17,7 @@ export const verdict = ({ samples, verdict: text }) => (samples ? text : "Nobody
 
 /** The figures: [what, value, remark]. */
 export function figures(state) {
-  const { samples, rate, forecast, open, failures, stopped, epsilon, cost, certifiable_epsilon: certain } = state;
+  const { samples, rate, forecast, open, held, failures, stopped, epsilon, cost, certifiable_epsilon: certain } = state;
   const left = stopped
     ? ["more answers needed", "none", ""]
     : forecast
@@ -26,12 +26,13 @@ export function figures(state) {
           : `usually ${count(forecast.low)} to ${count(forecast.high)}`]
       : ["more answers needed", "unknown", ""];
   const pace = rate >= 10 ? count(rate) : Number((rate ?? 0).toPrecision(2)).toString();
+  const waits = `${many(held, "answer")} ${held === 1 ? "waits" : "wait"} for ${open === 1 ? "it" : "them"}`;
   return [
     ["answers", count(samples), cost === null || cost === undefined ? "" : `cost: ${Number(cost.toPrecision(6))}`],
     left,
-    ["certain up to", certain === null || certain === undefined ? "-" : roundedUp(certain), `wanted: ${epsilon}`],
+    ["certain up to", certain === null || certain === undefined ? "nothing yet" : roundedUp(certain), `wanted: ${epsilon}`],
     ["answers a second", stopped ? "0" : pace, ""],
-    ["open pulls", count(open), ""],
+    ["open pulls", count(open), held && open && !stopped ? waits : ""],
     ["failures", count(failures), ""],
   ];
 }
@@ -49,6 +50,13 @@ export function showFigures(place, list) {
     write(small, remark);
     small.hidden = !remark;
   });
+}
+
+/** What the answer rests on, and warnings: as in the report. */
+export function showRemarks(place, remarks) {
+  const text = remarks.map((remark) => `${remark[0].toUpperCase()}${remark.slice(1)}.`).join("\n");
+  place.hidden = !text;
+  write(place, text);
 }
 
 const SHOWN = 5; // workers; more are counted

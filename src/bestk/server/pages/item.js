@@ -23,16 +23,19 @@ export function isPicture(text, hosts) {
 /** One thing for people, as an element. */
 export function shown(thing, hosts, alt) {
   if (isPicture(thing, hosts)) {
-    return make("img", { src: thing, alt, referrerpolicy: "no-referrer", decoding: "async" });
+    const picture = make("img", { src: thing, alt, referrerpolicy: "no-referrer", decoding: "async" });
+    picture.addEventListener("error", () => // nobody should rate what they do not see
+      picture.replaceWith(make("div", { class: "soft" }, "This picture could not be loaded: reload, or skip this one.")));
+    return picture;
   }
   if (thing !== null && typeof thing === "object" && !Array.isArray(thing)) {
     return make("dl", { class: "parts" }, ...Object.entries(thing).flatMap(([key, value]) => [
       make("dt", {}, key),
-      make("dd", {}, isPicture(value, hosts) ? shown(value, hosts, key)
+      make("dd", { dir: "auto" }, isPicture(value, hosts) ? shown(value, hosts, key)
         : typeof value === "object" ? JSON.stringify(value) : String(value)),
     ]));
   }
-  return make("div", {}, nameOf(thing));
+  return make("div", { dir: "auto" }, nameOf(thing));
 }
 
 /** Put the arm of a pull into `item`, and what it is to be judged by into `context`. */

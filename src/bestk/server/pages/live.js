@@ -3,17 +3,20 @@
 import { refusedIn, signOutWith, call, studyName, studyPath } from "./api.js";
 import { certainty } from "./certainty.js";
 import { at, count, make, nameOf, write } from "./dom.js";
-import { badge, figures, headline, showFigures, showWorkers, verdict } from "./facts.js";
+import { badge, figures, headline, showFigures, showRemarks, showWorkers, verdict } from "./facts.js";
 import { numbersOf } from "./row.js";
 import { Standings } from "./standings.js";
 
 const SPOKEN = 15000; // milliseconds between two announcements to a screen reader, at least; arbitrary
+
+const PHONE = "(max-width: 52rem)"; // as in live.css
 
 const name = studyName();
 const api = `/api${studyPath(name)}`;
 let state = null; // the latest snapshot, all arms apart
 let source = null; // of the server's events
 let spoken = 0;
+let mayRate = false; // whoever looks, and this study at all
 
 const standings = new Standings({
   list: at("list"), box: at("standings"), end: at("end"), axis: at("axis"), nothing: at("nothing"), choose: open,
@@ -41,7 +44,9 @@ function show(before) {
   write(at("badge"), says);
   at("badge").className = `badge ${kind}`;
   write(at("verdict"), verdict(state));
-  at("verdict").classList.toggle("no", Boolean(state.stopped) && !state.certified);
+  at("verdict").className = `note ${state.certified ? "" : state.stopped ? "no" : "live"}`;
+  showRemarks(at("remarks"), state.remarks ?? []);
+  at("rate").hidden = !mayRate || Boolean(state.stopped);
   showFigures(at("figures"), figures(state));
   showWorkers(at("workers"), state.workers ?? []);
   if (!before || before.history?.length !== state.history?.length || before.samples !== state.samples) {
@@ -136,15 +141,16 @@ async function begin() {
   }
   at("open-report").href = `${api}/report`;
   at("search").addEventListener("input", (event) => standings.only({ text: event.target.value }));
+  // on a phone the standings come first
+  if (matchMedia(PHONE).matches) for (const fold of document.querySelectorAll(".fold")) fold.open = false;
   signOutWith(at("sign-out"));
   at("sign-out").hidden = false;
   listen();
   const page = await call(`${api}/page`).catch(() => null); // a study without one is not for raters
   for (const id of ["csv", "jsonl"]) at(id).hidden = page?.may_export === false; // others' ratings
-  if (page?.levels?.length) {
-    at("rate").hidden = false;
-    at("rate").href = studyPath(name, "/rate");
-  }
+  mayRate = Boolean(page?.may_rate && page.levels.length);
+  at("rate").href = studyPath(name, "/rate");
+  at("rate").hidden = !mayRate || Boolean(state?.stopped);
   if (page?.title) {
     write(at("name"), page.title);
     document.title = `${page.title} - bestk`;

@@ -117,13 +117,21 @@ async function settle(path, body, button) {
   }
 }
 
+/** The key of each level: its label where labels are digits, as of 0 to 10; else its place. */
+function keysOf(levels) {
+  const isDigit = ({ label }) => /^[0-9]$/.test(label);
+  if (levels.some(isDigit)) return levels.map((level) => (isDigit(level) ? level.label : null));
+  return levels.map((_, i) => (i < 10 ? String((i + 1) % 10) : null));
+}
+
 function showLevels(levels) {
+  const keys = keysOf(levels);
   const place = at("levels");
   place.classList.toggle("many", levels.length > 4);
   levels.forEach(({ value, label }, i) => {
-    const key = i < 10 ? String((i + 1) % 10) : null;
+    const key = keys[i];
     const button = make("button", { type: "button", "aria-keyshortcuts": key },
-      key && make("kbd", { "aria-hidden": "true" }, key), make("span", {}, label ?? String(value)));
+      key && make("kbd", { "aria-hidden": "true" }, key), make("span", { dir: "auto" }, label ?? String(value)));
     button.addEventListener("click", () =>
       pull && settle("tell", { answers: [{ pull: pull.id, reward: value }] }, button));
     place.append(button);
@@ -133,7 +141,7 @@ function showLevels(levels) {
 function keys(event) {
   if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || at("rating").hidden) return;
   if (event.key.toLowerCase() === "s") at("skip").click();
-  else if (/^[0-9]$/.test(event.key)) at("levels").children[(Number(event.key) + 9) % 10]?.click();
+  else if (/^[0-9]$/.test(event.key)) at("levels").querySelector(`[aria-keyshortcuts="${event.key}"]`)?.click();
 }
 
 async function begin() {

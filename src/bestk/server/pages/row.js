@@ -17,7 +17,7 @@ export class Row {
   constructor(arm) {
     this.key = arm.row;
     this.rank = make("span", { class: "rank" });
-    this.name = make("span", { class: "name", title: nameOf(arm.label) }, nameOf(arm.label));
+    this.name = make("span", { class: "name", dir: "auto", title: nameOf(arm.label) }, nameOf(arm.label));
     this.bar = make("i", { class: "bar" });
     this.mean = make("i", { class: "mean" });
     this.value = make("b");

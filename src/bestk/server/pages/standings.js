@@ -124,7 +124,7 @@ export class Standings {
     const from = -this.list.getBoundingClientRect().top;
     const all = this.shown.length, isFew = all <= FEW;
     const first = isFew ? 0 : Math.max(0, Math.floor((from - LINE) / this.rowHeight) - BEYOND);
-    const last = isFew ? all : Math.min(all, Math.ceil((from + innerHeight) / this.rowHeight) + BEYOND);
+    const last = isFew ? all : Math.min(all, Math.max(0, Math.ceil((from + innerHeight) / this.rowHeight)) + BEYOND);
     const height = `${this.#place(this.shown.length)}px`;
     if (this.box.style.height !== height) this.box.style.height = height;
     this.end.hidden = this.split === null;

@@ -10,15 +10,18 @@ function entry(study) {
   const [says, kind] = badge(study);
   const api = `/api${studyPath(name)}`;
   const wanted = k ? `the ${k > 1 ? `${count(k)} best` : "best"} of ${count(arms)}` : `the best set of ${count(arms)}`;
+  const rates = study.rate && !study.stopped;
+  const title = make(study.view || rates ? "a" : "span",
+    { href: (study.view || rates) && studyPath(name, study.view ? "" : "/rate"), dir: "auto" }, study.title || name);
   const links = [
-    study.rate && !study.stopped && make("a", { class: "button main", href: studyPath(name, "/rate") }, "Rate"),
+    rates && make("a", { class: "button main", href: studyPath(name, "/rate") }, "Rate"),
     study.view && make("a", { href: studyPath(name) }, "Watch"),
     study.view && make("a", { href: `${api}/report`, download: `${name}.html` }, "Report"),
     study.view && study.certified && make("a", { href: `${api}/certificate`, download: `${name}.cert.json` }, "Certificate"),
     study.view && make("a", { href: `${api}/export?format=csv`, download: `${name}.csv` }, "Answers"),
   ];
   return make("li", {},
-    make("h2", {}, make("a", { href: studyPath(name, study.view ? "" : "/rate") }, study.title || name), make("span", { class: `badge ${kind}` }, says)),
+    make("h2", {}, title, make("span", { class: `badge ${kind}` }, says)),
     make("p", { class: "soft number" }, `${wanted}; ${many(samples, "answer")}${open ? `, ${count(open)} open` : ""}`),
     make("div", { class: "links" }, ...links.filter(Boolean)));
 }

@@ -1,0 +1,132 @@
+"""What the pages say to whom: nothing that holds an answer up, and no way that leads nowhere."""
+
+import pytest
+
+import bestk
+from helpers.browser import PAGE, answer, study
+
+pytest.importorskip("fastapi", reason="bestk[serve] is not installed")
+
+
+def test_what_holds_answers_back_is_seen(server, visit):
+    name = study(server, "held")
+    left = server.post(f"/{name}/ask", {"n": 1, "worker": "gone", "request": "gone"})["pulls"]
+    page = visit(f"/studies/{name}", "view")
+    answer(server, name, 1)
+    page.locator("#figures", has_text="3 answers wait for it").wait_for()
+    server.post(f"/{name}/forget", {"pull": left[0]["id"]})
+    page.locator("#figures:not(:has-text('wait for'))").wait_for()
+    page.locator("#remarks", has_text="assumed: ").wait_for()  # what the answer now rests on
+
+
+def test_who_may_not_rate_is_not_asked_to(server, tokens, visit):
+    name = study(server, "for raters", page={**PAGE, "title": "for raters"})
+    bestk.Study("for machines", "ab", k=1, rewards=bestk.Bounded(), storage=tokens[0], seed=1)
+    for role, rates in (("admin", True), ("view", False)):
+        page = visit(f"/studies/{name}", role)
+        with page.expect_response(lambda response: response.url.endswith("/page")):
+            page.reload()
+        page.locator(".row").first.wait_for()
+        page.locator("#rate").wait_for(state="visible" if rates else "hidden")
+        page = visit("/studies", role)
+        entry = page.locator("#studies li", has=page.get_by_text("for raters"))
+        entry.get_by_text("Watch").wait_for()
+        assert entry.get_by_text("Rate", exact=True).count() == rates
+    entry = visit("/studies").locator("#studies li", has_text="for machines")
+    entry.get_by_text("Watch").wait_for()
+    assert entry.get_by_text("Rate", exact=True).count() == 0
+
+
+def test_when_all_ratings_are_there_nobody_is_asked_for_more(tokens, visit):
+    coins = bestk.Bernoulli()
+    begun = bestk.Study("over", "ab", k=1, epsilon=0.9, rewards=coins, storage=tokens[0], seed=1)
+    page = visit("/studies/over")
+    page.locator("#rate").wait_for()
+    while pulls := begun.ask(10):
+        for pull in pulls:
+            begun.tell(pull, float(pull.arm == "a"))
+    page.locator("#badge", has_text="certified").wait_for()
+    assert page.locator("#rate").is_hidden()
+
+
+def test_labels_are_read_in_their_own_direction(server, visit):
+    name = study(server, "directions", ["left to right.", "מימין לשמאל."])
+    page = visit(f"/studies/{name}")
+    page.locator(".row").first.wait_for()
+    ways = "[...document.querySelectorAll('.row .name')].map(e => getComputedStyle(e).direction)"
+    assert page.evaluate(ways) == ["ltr", "rtl"]
+
+
+def test_a_list_below_the_screen_is_not_empty_to_a_screen_reader(server, visit):
+    name = study(server, "low", [f"option {i}" for i in range(100)])
+    page = visit(f"/studies/{name}", viewport={"width": 360, "height": 300})
+    page.locator(".row").first.wait_for(state="attached")
+    assert page.evaluate("document.querySelector('.list').getBoundingClientRect().top") > 300
+    assert page.get_by_role("option").count() >= 5
+
+
+def test_a_study_from_the_form_does_not_wait_for_ever_for_who_left(server, visit):
+    page = visit("/studies")
+    page.locator("summary").click()
+    page.fill("[name=name]", "with a lease")
+    page.fill("[name=arms]", "left\nright")
+    page.fill("[name=minutes]", "2")
+    page.click("text=Create")
+    page.wait_for_url("**/studies/with%20a%20lease")
+    assert server.get("/with a lease/specification")["lease"] == 120
+
+
+def test_a_picture_that_does_not_come_is_said_to_be_missing(server, visit):
+    gone = f"{server.address}/static/no.png"
+    settings = {**PAGE, "image_hosts": [server.address]}
+    name = study(server, "missing", [f"{gone}?1", f"{gone}?2"], page=settings)
+    page = visit(f"/studies/{name}/rate", "rate")
+    page.locator("#item", has_text="This picture could not be loaded").wait_for()
+
+
+def test_number_keys_are_those_of_labels_that_are_numbers(server, visit):
+    levels = [{"value": i / 10, "label": str(i)} for i in range(11)]
+    name = study(server, "ten", page={**PAGE, "levels": levels}, rewards="bounded")
+    page = visit(f"/studies/{name}/rate", "rate")
+    page.locator("#item.fresh").wait_for()
+    with page.expect_request(lambda request: request.url.endswith("/tell")) as told:
+        page.keyboard.press("0")
+    assert told.value.post_data_json["answers"][0]["reward"] == 0.0
+    page.locator("#rating:not([aria-busy=true])").wait_for()
+    with page.expect_request(lambda request: request.url.endswith("/tell")) as told:
+        page.keyboard.press("7")
+    assert told.value.post_data_json["answers"][0]["reward"] == 0.7
+
+
+def test_a_host_that_is_none_is_named_in_the_form(visit):
+    page = visit("/studies")
+    page.locator("summary").click()
+    page.fill("[name=name]", "hosts")
+    page.fill("[name=arms]", "left\nright")
+    page.fill("[name=image_hosts]", "images.example.org/cats")
+    page.click("text=Create")
+    said = '"images.example.org/cats" is no host: a name such as images.example.org.'
+    page.locator("#problem", has_text=said).wait_for()
+
+
+def test_on_a_phone_the_standings_come_on_the_second_screen(server, visit):
+    name = study(server, "phone")
+    answer(server, name, 1)
+    page = visit(f"/studies/{name}", viewport={"width": 360, "height": 780})
+    page.locator(".row").first.wait_for()
+    assert page.evaluate("document.querySelector('.list').getBoundingClientRect().top") < 2 * 780
+    page.get_by_text("How certainty grew").click()
+    page.locator("#charts").wait_for()
+
+
+def test_a_rater_is_not_told_that_an_answer_was_not_certified(tokens, visit):
+    coins = bestk.Bernoulli()
+    begun = bestk.Study("past", "ab", k=1, epsilon=0.9, rewards=coins, storage=tokens[0], seed=1)
+    while pulls := begun.ask(10):
+        for pull in pulls:
+            begun.tell(pull, float(pull.arm == "a"))
+    for role, said in (("rate", "ended"), ("view", "certified")):
+        entry = visit("/studies", role).locator("#studies li", has_text="past")
+        entry.locator(".badge").wait_for()
+        assert entry.locator(".badge").inner_text() == said
+        assert entry.locator("h2 a").count() == (role == "view")  # a way that leads somewhere
