@@ -24,8 +24,10 @@ def update(nodes: NodeArray, keys: FloatArray, slot: Slot, i: int) -> None:
     node = (nodes.shape[1] + i) >> 1
     while True:
         rival = keys[slot.row, s]
-        if rival > key or (rival == key and (s > w) == slot.last):
+        if rival > key:
             w, key = s, rival
+        elif rival == key and (s > w) == slot.last:
+            w = s
         if w != i and nodes[slot.row, node] == w:
             break  # the same winner with the same key as before: nothing changes above
         nodes[slot.row, node] = w
