@@ -33,8 +33,9 @@ def test_evidence_is_the_mixture_of_bets(q, end):
                 assert found == pytest.approx(math.log(wealth(k, t, p, weights)), abs=1e-12)
 
 
+@pytest.mark.parametrize("weights", [WEIGHTS, ALONE, PAIRED], ids=["bounds", "alone", "paired"])
 @pytest.mark.parametrize("shares", [(0.2, 0.5, 0.3), (0.5, 0.25, 0.25), (0.1, 0.0, 0.9)])
-def test_the_expected_evidence_at_the_quantile_is_one_at_most(shares):
+def test_the_expected_evidence_at_the_quantile_is_one_at_most(shares, weights):
     """Over every sequence of up to six draws from three atoms, for every quantile there is."""
     values, shares = (1.0, 2.0, 3.0), [Fraction(share).limit_denominator(100) for share in shares]
     for q in (Fraction(1, 10), Fraction(1, 2), Fraction(7, 10)):
@@ -47,9 +48,10 @@ def test_the_expected_evidence_at_the_quantile_is_one_at_most(shares):
                 assert chance <= p
                 for t in range(1, 7):
                     expected = sum(
-                        math.comb(t, k) * chance**k * (1 - chance) ** (t - k) * wealth(k, t, p)
+                        math.comb(t, k) * chance**k * (1 - chance) ** (t - k)
+                        * wealth(k, t, p, weights)
                         for k in range(t + 1)
-                    )
+                    )  # fmt: skip
                     assert expected <= 1
                     if chance == p:
                         assert expected == 1  # a fair bet: no constant is too small either
