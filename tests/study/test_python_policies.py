@@ -9,6 +9,8 @@ import pytest
 
 import bestk
 from bestk.policies.driving import Driven, policy_generator
+from bestk.report import words
+from bestk.report.terminal.standings import conclusion
 from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study import Study
@@ -238,3 +240,23 @@ def test_a_second_process_that_begins_the_same_round_does_no_harm():
     study._journal.append(Event(ev.ASKED, "other-1", 0, 0.0, "+1,2,3", 0.0))
     arms = [pull.arm for pull in study.ask(9)]
     assert arms == [1, 2, 3, 0]  # the last one is that of the other process, which is gone
+
+
+def test_an_answer_that_is_proved_before_the_policy_stops_is_said_to_be():
+    study = begun("even-split", params={"budget": 4000}, epsilon=0.1)
+    run(study, Drawn(), 3200)
+    found = study.result
+    assert (found.certified, found.error_bound) == (False, None)
+    assert found.to_dict()["proved"]
+    said = "the answer is proved by now, but the policy has not stopped"
+    for text in (str(found), *map(" ".join, (conclusion(found), certificate_in_words(study)))):
+        assert said in text
+        assert "it would be" not in text
+    run(study, Drawn())
+    assert study.result.certified
+    assert not study.result.proved
+    assert "proved" not in study.result.to_dict()
+
+
+def certificate_in_words(study):
+    return words.certificate(study.specification, study.result)

@@ -26,7 +26,7 @@ from bestk.study.stepped import Stepped
 class Verdict(NamedTuple):
     """How far an answer is proved: at the study's slack, and at which least one."""
 
-    certified: bool
+    proved: bool
     epsilon: float | None  # None: at none that is known
 
 
