@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import bestk
+from bestk.policies import CATALOGUE
 from bestk.policies.driving import Driven, policy_generator
 from bestk.report import words
 from bestk.report.terminal.standings import conclusion
@@ -16,6 +17,7 @@ from bestk.storage.events import Event
 from bestk.study import Study
 from bestk.study.certificate import make_certificate
 from bestk.verification import verify
+from helpers.command import good
 from helpers.python_policies import registered
 
 MEANS = (0.9, 0.8, 0.3, 0.1)
@@ -208,19 +210,38 @@ def test_a_study_whose_policy_is_not_registered_can_be_read_but_not_asked(tmp_pa
     study = begun(storage=tmp_path / "a.db")
     run(study, Drawn(), 30)
     known = study.result
-    from bestk.policies import CATALOGUE
-
     del CATALOGUE["own-lucb"]
     absent = Study("s", storage=tmp_path / "a.db")
     assert absent.result.arms == known.arms
+    assert "not registered here" in absent.result.warnings[0]
     with pytest.raises(bestk.PolicyError, match="not registered here"):
         absent.ask()
 
 
+@pytest.mark.parametrize("method", ["start", "ask", "tell", "answer"])
+def test_a_study_whose_policy_raises_can_be_read_but_not_asked(tmp_path, monkeypatch, method):
+    run(begun(storage=tmp_path / "a.db"), Drawn(), 30)
+
+    def fail(*_):
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setattr(CATALOGUE["own-lucb"].python, method, fail)
+    study = Study("s", storage=tmp_path / "a.db")
+    assert sorted(study.result.top) == [0, 1]
+    (said,) = study.result.warnings
+    assert "own-lucb" in said
+    assert "ZeroDivisionError: oh" in said
+    assert "The answer shown is that of bestk's own evidence" in said
+    assert "ZeroDivisionError: oh" in good("status", tmp_path / "a.db")
+    if method != "answer":
+        with pytest.raises(bestk.PolicyError, match="oh"):
+            study.ask()
+    monkeypatch.undo()
+    assert study.result.warnings == ()
+
+
 def test_a_policy_that_asks_for_other_arms_than_its_log_is_refused(tmp_path):
     run(begun("coins", tmp_path / "a.db", params={"rounds": 9}), Drawn(), 6)
-    from bestk.policies import CATALOGUE
-
     CATALOGUE["coins"] = replace(CATALOGUE["coins"], python=CATALOGUE["own-lucb"].python)
     with pytest.raises(bestk.PolicyError, match="other arms than the study's log holds"):
         Study("s", storage=tmp_path / "a.db").ask()

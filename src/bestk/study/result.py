@@ -64,7 +64,7 @@ class Result:
     held: int = 0  #: observations that came back before an earlier pull, and do not count yet
     waiting: tuple[Waiting, ...] = ()  #: the pulls that they wait for
     assumptions: tuple[str, ...] = ()  #: what the guarantee rests on beside the reward assumption
-    warnings: tuple[str, ...] = ()  #: what speaks against it
+    warnings: tuple[str, ...] = ()  #: what speaks against it, or that its policy failed
     #: sums of the numbers that answers carried beside their rewards, by name
     totals: dict[str, float] = field(default_factory=dict)
     #: what the author of a policy in Python claims of it; none of it is proved here

@@ -159,18 +159,22 @@ def _pulls(many: int) -> str:
 
 
 def _warnings(fold: Fold) -> tuple[str, ...]:
-    """Data that contradict the reward assumption."""
+    """A policy in Python that failed, and data that contradict the reward assumption."""
+    found: list[str] = []
+    if isinstance(fold, ForeignFold) and fold.failure is not None:
+        found.append(f"{fold.failure}. The answer shown is that of bestk's own evidence")
     arms = fold.tally.contradicting()
     if not arms.size:
-        return ()
+        return tuple(found)
     labels = ", ".join(repr(fold.all_labels[arm]) for arm in arms[:3])
     more = f" and {arms.size - 3:,} more" if arms.size > 3 else ""
     rewards = fold.specification.problem.rewards
-    return (
+    found.append(
         f"the rewards of {labels}{more} spread more than {rewards} allows, beyond doubt: the"
         " guarantee does not hold for them; give a larger sigma, or another assumption, to a new"
-        " study",
+        " study"
     )
+    return tuple(found)
 
 
 def _is_tied(fold: Fold, problem: Problem, low: FloatArray, high: FloatArray) -> bool:
