@@ -1,15 +1,18 @@
 """Policies in Python are simulated on the same rewards as compiled ones, wherever they run."""
 
+import itertools
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import bestk
+from bestk.cli import console
 from bestk.kernels import rng
+from bestk.policies import register
 from bestk.policies.driving import policy_generator
 from bestk.report.figures import comparison as figures
-from bestk.simulation import Comparison, distribution
+from bestk.simulation import Comparison, batch, distribution
 from bestk.simulation.streams import FIRST, MOST, Stream
 from helpers.command import good
 from helpers.python_policies import registered
@@ -100,6 +103,41 @@ def test_a_run_that_is_cut_off_is_unfinished():
     found = bestk.simulate(EASY, "own-lucb", k=1, runs=3, max_samples=4)
     assert found.samples.tolist() == [4, 4, 4]
     assert (found.unfinished, found.wrong) == (3, 0)
+
+
+class Endless:
+    """Samples the first arm and the second in turns, and never stops."""
+
+    def start(self, problem, rng):
+        pass
+
+    def ask(self):
+        return [0, 1, 2]
+
+    def tell(self, arm, reward):
+        pass
+
+    def answer(self):
+        return [0]
+
+
+def test_a_run_that_takes_long_is_warned_of_once_with_the_way_to_cap_it(monkeypatch):
+    register("endless", Endless)
+    monkeypatch.setattr(batch, "LONG", -1.0)
+    with pytest.warns(UserWarning, match=r"endless has not stopped .*max_samples") as noted:
+        bestk.simulate(EASY, "endless", k=1, runs=1, max_samples=60)
+    assert len(noted) == 1
+    monkeypatch.setattr(console, "note", (said := []).append)
+    setting = ("--means", "0.9,0.5,0.1", "--k", "1", "--runs", "3", "--max-samples", "60")
+    good("simulate", "--policy", "endless", *setting)
+    assert len(said) == 1
+    assert "warning: policy endless" in said[0]
+
+
+def test_a_round_without_a_length_is_refused_by_name():
+    register("cycle", type("Cycle", (Endless,), {"ask": lambda _: itertools.cycle(range(3))}))
+    with pytest.raises(bestk.PolicyError, match=r"policy cycle asked for .*a sequence"):
+        bestk.simulate(EASY, "cycle", k=1, runs=1)
 
 
 def test_plans_take_policies_in_python():
