@@ -78,7 +78,8 @@ def test_several_budgets_give_the_error_at_each(tmp_path):
             name = result["policy"]
             alone = good(*args[:-4], "--policy", name, "--budget", str(size), "--json")
             assert json.loads(alone)["wrong"] == result["wrong"]
-            assert f"{result['wrong'] / 20:.3g}" in text
+            low, high = result["wrong_ci"]
+            assert f"{result['wrong'] / 20:.3g} [{low:.2g}, {high:.2g}]" in text
     lines = runs.read_text().splitlines()
     assert lines[0].startswith("budget,policy,")
     assert [line.split(",")[0] for line in lines[1:]] == ["6"] * 40 + ["60"] * 40

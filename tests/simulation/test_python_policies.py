@@ -11,8 +11,10 @@ from bestk.cli import console
 from bestk.kernels import rng
 from bestk.policies import register
 from bestk.policies.driving import policy_generator
+from bestk.report.figures import budgets as budget_figures
 from bestk.report.figures import comparison as figures
 from bestk.simulation import Comparison, batch, distribution
+from bestk.simulation.shares import wilson
 from bestk.simulation.streams import FIRST, MOST, Stream
 from helpers.command import good
 from helpers.python_policies import registered
@@ -186,6 +188,25 @@ def test_a_run_that_ends_by_its_budget_has_finished_and_its_answer_counts():
         assert found.samples.tolist() == [9] * 40, name
         assert (found.unfinished, found.budget, found.guarantee) == (0, 9, None)
         assert 0 < found.wrong < 40, name
+
+
+def test_shares_of_wrong_answers_have_wilsons_intervals():
+    # as scipy.stats.binomtest has them
+    assert wilson(0, 100) == (0.0, pytest.approx(0.036993, abs=1e-6))
+    assert wilson(16, 100) == pytest.approx((0.100953, 0.244203), abs=1e-6)
+    assert wilson(84, 100) == pytest.approx((1 - 0.244203, 1 - 0.100953), abs=1e-6)
+    assert wilson(1, 1)[1] == 1.0
+    found = bestk.simulate(EASY, "even-split", k=1, runs=10, budget=300)
+    assert found.to_dict()["wrong_ci"] == list(wilson(found.wrong, 10))
+
+
+def test_the_figure_of_budgets_draws_no_wrong_answer_at_the_end_of_its_interval():
+    axes = budget_figures.load_matplotlib().figure().subplots()
+    budget_figures.draw(axes, [10, 20], {"sar": [30, 0]}, 100)
+    drawn, hollow = (bars.lines[0] for bars in axes.containers)
+    assert drawn.get_xydata().tolist() == [[10.0, 0.3]]
+    assert hollow.get_xydata().tolist() == [[20.0, wilson(0, 100)[1]]]
+    assert hollow.get_markerfacecolor() == "white"
 
 
 def test_a_budget_that_cannot_be_kept_is_refused():

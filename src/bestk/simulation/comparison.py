@@ -12,11 +12,10 @@ import numpy as np
 from bestk.errors import InputError
 from bestk.policies import find
 from bestk.simulation.records import SimulationResult
+from bestk.simulation.shares import Z95
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-Z95 = 1.959964  # two-sided, 95%
 
 
 class Entry(NamedTuple):

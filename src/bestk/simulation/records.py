@@ -16,6 +16,7 @@ from bestk.problem import Problem
 from bestk.rewards import Quantile, Rewards
 from bestk.simulation.instances import Instance
 from bestk.simulation.laws import Law
+from bestk.simulation.shares import wilson
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -91,6 +92,11 @@ class SimulationResult:
     def wrong(self) -> int:
         """Finished runs whose answer is not valid."""
         return int(np.sum(self.finished & ~self.right))
+
+    @property
+    def wrong_ci(self) -> tuple[float, float]:
+        """A 95% interval of the probability of a wrong answer (Wilson's)."""
+        return wilson(self.wrong, self.runs)
 
     @property
     def unfinished(self) -> int:
@@ -170,6 +176,7 @@ class SimulationResult:
             "max_samples": self.max_samples,
             "samples": self.summary(),
             "wrong": self.wrong,
+            "wrong_ci": list(self.wrong_ci),
             "unfinished": self.unfinished,
             "guarantee": self.guarantee,
             "claim": self.claim,
