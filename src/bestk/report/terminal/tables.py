@@ -106,13 +106,10 @@ def comparison(found: Comparison) -> Table:
     table = columns(*names, title=title, right=names[2:])
     for result in found.results:
         samples, ratio = result.summary(), found.ratio(result)
-        proved = "nothing" if result.guarantee is None else f"error <= {result.guarantee:g}"
-        if result.claim is not None:
-            proved = f"author's claim: {printable(result.claim)}"
         relative = "-" if ratio is None else r"{:.3f} \[{:.3f}, {:.3f}]".format(*ratio)
         table.add_row(
             full_name(result),
-            Text(proved),
+            Text(proved(result)),
             f"{samples['mean']:,.0f} ± {samples['sem']:,.0f}",
             "1" if result is first else relative,
             f"{samples['median']:,.0f}",
@@ -120,6 +117,13 @@ def comparison(found: Comparison) -> Table:
             str(result.unfinished),
         )
     return table
+
+
+def proved(result: SimulationResult) -> str:
+    """What is known of a policy's error; an author's claim is named as such."""
+    if result.claim is not None:
+        return f"author's claim: {printable(result.claim)}"
+    return "nothing" if result.guarantee is None else f"error <= {result.guarantee:g}"
 
 
 def budgets(found: Sequence[Comparison]) -> Table:
