@@ -89,10 +89,7 @@ def simulate(
     ] = None,
     jobs: inputs.Jobs = None,
     dask: Dask = None,
-    param: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="A policy's own parameter; may be repeated."),
-    ] = None,
+    param: inputs.Params = None,
     csv: Annotated[
         Path | None,
         typer.Option(metavar="FILE.csv", help="Output file (overwritten): every run."),
@@ -131,7 +128,7 @@ def simulate(
         check_output(csv)
     if plot is not None:
         inputs.check_plot(plot)
-    todo = entries(policy or [], variant, _params(param or []))
+    todo = entries(policy or [], variant, inputs.read_params(param))
     budgets = _budgets(budget)
     found = []
     with (
@@ -242,11 +239,3 @@ def _structured(
     else:
         raise InputError("--gap goes with --generate: a graph file has its own means")
     return simulation.structured(found.decision, found.means, maximize=maximize, name=found.name)
-
-
-def _params(entries: list[str]) -> dict[str, Any]:
-    for entry in entries:
-        if "=" not in entry:
-            raise InputError(f"--param '{entry}' was refused: write it as NAME=VALUE")
-    pairs = (entry.split("=", 1) for entry in entries)
-    return {name.strip(): value.strip() for name, value in pairs}
