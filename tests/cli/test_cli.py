@@ -78,10 +78,15 @@ def test_several_budgets_give_the_error_at_each(tmp_path):
             name = result["policy"]
             alone = good(*args[:-4], "--policy", name, "--budget", str(size), "--json")
             assert json.loads(alone)["wrong"] == result["wrong"]
-            assert f"{result['wrong'] / 20:.3g}" in text
+            low, high = result["wrong_ci"]
+            assert f"{result['wrong'] / 20:.3g} [{low:.2g}, {high:.2g}]" in text
     lines = runs.read_text().splitlines()
-    assert lines[0].startswith("budget,policy,")
-    assert [line.split(",")[0] for line in lines[1:]] == ["6"] * 40 + ["60"] * 40
+    assert lines[0] == "policy,variant,instance,alpha,arms,k,budget,seed,run,samples,finished,right"
+    assert lines[1].startswith("sar,,means,,3,1,6,1,0,")
+    assert [line.split(",")[6] for line in lines[1:]] == ["6"] * 40 + ["60"] * 40
+    one = tmp_path / "one.csv"
+    good(*args, "--budget", "60", "--csv", one)
+    assert one.read_text().splitlines()[1:] == lines[41:]
     assert plot.read_bytes().startswith(b"\x89PNG")
     for odd in ("six", "6,", "0"):
         assert bestk(*args, "--budget", odd).returncode == 2

@@ -9,7 +9,7 @@ import pytest
 import bestk as library
 from bestk.report.paper_table import PaperTable
 from bestk.simulation import Comparison
-from helpers.command import call, good
+from helpers.command import bestk, call, good
 
 QUIET = ["--delta", "0.1", "--runs", "5", "--sigma", "0.1"]
 SMALL = ["compare", "1-sparse:10:2", "exponential:6:N/2:0.6", *QUIET]
@@ -64,6 +64,17 @@ def test_the_caption_names_a_budget(tmp_path):
     said = ["compare", "1-sparse:10:2", "--runs", "2", "--policy", "sar", "--out", str(file)]
     good(*said, "--budget", "40")
     assert "2 runs, delta = 0.01, budget = 40." in file.read_text(encoding="utf-8")
+
+
+def test_fixed_budgets_stand_beside_policies_that_stop_by_themselves(tmp_path):
+    file = tmp_path / "table.md"
+    said = ["compare", "1-sparse:10:2", "--runs", "2", "--policy", "e-lucb", "--policy", "sar"]
+    found = json.loads(good(*said, "--param", "budget=40", "--out", file, "--json"))
+    own, fixed = found["instances"][0]["results"]
+    assert (own["budget"], fixed["budget"]) == (None, 40)
+    assert own["samples"]["mean"] > 40 >= fixed["samples"]["mean"]
+    assert "delta = 0.01, budget of sar = 40." in file.read_text(encoding="utf-8")
+    assert "--param budget=B" in bestk(*said).stderr
 
 
 def test_only_a_proved_policy_whose_runs_ended_is_bold():

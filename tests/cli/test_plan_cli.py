@@ -29,6 +29,13 @@ def test_people_get_bound_costs_drivers_and_a_caution():
     assert "slack:" not in text  # no sweep was asked for
 
 
+def test_what_an_author_claims_is_shown_as_a_claim():
+    text = good(*SMALL[:-2], "--policy", "kl-lucb", "--policy", "lil-rand-lucb:heuristic",
+                "--rewards", "bernoulli")  # fmt: skip
+    assert "author's claim: error <= delta" in text
+    assert "heuristic: none" not in text
+
+
 def test_json_is_the_plan_of_the_library():
     data = json.loads(good(*ONE, "--policy", "lil-rand-lucb:heuristic", "--json"))
     same = library.plan(

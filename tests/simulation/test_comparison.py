@@ -90,5 +90,7 @@ def test_a_figure_of_another_format_is_refused_before_the_work():
 def test_runs_as_a_table():
     pytest.importorskip("pandas")
     frame = Comparison(results(("e-lucb",), ("lucb++",))).to_pandas()
-    assert list(frame.columns) == ["policy", "variant", "run", "samples", "finished", "right"]
+    assert ",".join(frame.columns) == (
+        "policy,variant,instance,alpha,arms,k,budget,seed,run,samples,finished,right"
+    )
     assert frame.groupby("policy")["run"].max().to_dict() == {"e-lucb": 19, "lucb++": 19}

@@ -183,6 +183,7 @@ BAD = {
     ),
     "no k": ({"k": None}, "k is missing"),
     "no policies": ({"policies": []}, "none to simulate"),
+    "fixed budget": ({"policies": ["uniform", "sar"]}, "costs the budget"),
     "unknown variant": ({"policies": ["uniform:wild"]}, "known are faithful"),
     "no slacks": ({"epsilons": []}, "none to sweep"),
     "bad slack": ({"epsilons": [-1.0]}, "epsilon=-1.0"),

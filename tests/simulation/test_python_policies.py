@@ -1,15 +1,20 @@
 """Policies in Python are simulated on the same rewards as compiled ones, wherever they run."""
 
+import itertools
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import bestk
+from bestk.cli import console
 from bestk.kernels import rng
+from bestk.policies import register
 from bestk.policies.driving import policy_generator
+from bestk.report.figures import budgets as budget_figures
 from bestk.report.figures import comparison as figures
-from bestk.simulation import Comparison, distribution
+from bestk.simulation import Comparison, batch, distribution
+from bestk.simulation.shares import wilson
 from bestk.simulation.streams import FIRST, MOST, Stream
 from helpers.command import good
 from helpers.python_policies import registered
@@ -102,6 +107,41 @@ def test_a_run_that_is_cut_off_is_unfinished():
     assert (found.unfinished, found.wrong) == (3, 0)
 
 
+class Endless:
+    """Samples the first arm and the second in turns, and never stops."""
+
+    def start(self, problem, rng):
+        pass
+
+    def ask(self):
+        return [0, 1, 2]
+
+    def tell(self, arm, reward):
+        pass
+
+    def answer(self):
+        return [0]
+
+
+def test_a_run_that_takes_long_is_warned_of_once_with_the_way_to_cap_it(monkeypatch):
+    register("endless", Endless)
+    monkeypatch.setattr(batch, "LONG", -1.0)
+    with pytest.warns(UserWarning, match=r"endless has not stopped .*max_samples") as noted:
+        bestk.simulate(EASY, "endless", k=1, runs=1, max_samples=60)
+    assert len(noted) == 1
+    monkeypatch.setattr(console, "note", (said := []).append)
+    setting = ("--means", "0.9,0.5,0.1", "--k", "1", "--runs", "3", "--max-samples", "60")
+    good("simulate", "--policy", "endless", *setting)
+    assert len(said) == 1
+    assert "warning: policy endless" in said[0]
+
+
+def test_a_round_without_a_length_is_refused_by_name():
+    register("cycle", type("Cycle", (Endless,), {"ask": lambda _: itertools.cycle(range(3))}))
+    with pytest.raises(bestk.PolicyError, match=r"policy cycle asked for .*a sequence"):
+        bestk.simulate(EASY, "cycle", k=1, runs=1)
+
+
 def test_plans_take_policies_in_python():
     setting = {"k": 1, "runs": 4, "delta": 0.1, "rewards": bestk.Gaussian(0.2)}
     plan = bestk.plan(EASY, policies=["own-lucb"], **setting)
@@ -148,6 +188,25 @@ def test_a_run_that_ends_by_its_budget_has_finished_and_its_answer_counts():
         assert found.samples.tolist() == [9] * 40, name
         assert (found.unfinished, found.budget, found.guarantee) == (0, 9, None)
         assert 0 < found.wrong < 40, name
+
+
+def test_shares_of_wrong_answers_have_wilsons_intervals():
+    # as scipy.stats.binomtest has them
+    assert wilson(0, 100) == (0.0, pytest.approx(0.036993, abs=1e-6))
+    assert wilson(16, 100) == pytest.approx((0.100953, 0.244203), abs=1e-6)
+    assert wilson(84, 100) == pytest.approx((1 - 0.244203, 1 - 0.100953), abs=1e-6)
+    assert wilson(1, 1)[1] == 1.0
+    found = bestk.simulate(EASY, "even-split", k=1, runs=10, budget=300)
+    assert found.to_dict()["wrong_ci"] == list(wilson(found.wrong, 10))
+
+
+def test_the_figure_of_budgets_draws_no_wrong_answer_at_the_end_of_its_interval():
+    axes = budget_figures.load_matplotlib().figure().subplots()
+    budget_figures.draw(axes, [10, 20], {"sar": [30, 0]}, 100)
+    drawn, hollow = (bars.lines[0] for bars in axes.containers)
+    assert drawn.get_xydata().tolist() == [[10.0, 0.3]]
+    assert hollow.get_xydata().tolist() == [[20.0, wilson(0, 100)[1]]]
+    assert hollow.get_markerfacecolor() == "white"
 
 
 def test_a_budget_that_cannot_be_kept_is_refused():

@@ -142,8 +142,8 @@ def test_the_json_record_has_every_field_and_only_finite_numbers():
     data = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert ",".join(data) == (
         "policy,variant,params,instance,alpha,arms,items,k,decision,rewards,sigma,delta,epsilon,runs,"
-        "seed,max_samples,samples,wrong,unfinished,guarantee,claim,budget,lower_bound,seconds,"
-        "steps_per_second"
+        "seed,max_samples,samples,wrong,wrong_ci,unfinished,guarantee,claim,budget,lower_bound,"
+        "seconds,steps_per_second"
     )
     assert ",".join(data["samples"]) == "mean,sem,median,p95,min,max"
     assert data["guarantee"] is None

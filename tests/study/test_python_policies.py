@@ -8,12 +8,16 @@ import numpy as np
 import pytest
 
 import bestk
+from bestk.policies import CATALOGUE
 from bestk.policies.driving import Driven, policy_generator
+from bestk.report import words
+from bestk.report.terminal.standings import conclusion
 from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study import Study
 from bestk.study.certificate import make_certificate
 from bestk.verification import verify
+from helpers.command import good
 from helpers.python_policies import registered
 
 MEANS = (0.9, 0.8, 0.3, 0.1)
@@ -206,19 +210,38 @@ def test_a_study_whose_policy_is_not_registered_can_be_read_but_not_asked(tmp_pa
     study = begun(storage=tmp_path / "a.db")
     run(study, Drawn(), 30)
     known = study.result
-    from bestk.policies import CATALOGUE
-
     del CATALOGUE["own-lucb"]
     absent = Study("s", storage=tmp_path / "a.db")
     assert absent.result.arms == known.arms
+    assert "not registered here" in absent.result.warnings[0]
     with pytest.raises(bestk.PolicyError, match="not registered here"):
         absent.ask()
 
 
+@pytest.mark.parametrize("method", ["start", "ask", "tell", "answer"])
+def test_a_study_whose_policy_raises_can_be_read_but_not_asked(tmp_path, monkeypatch, method):
+    run(begun(storage=tmp_path / "a.db"), Drawn(), 30)
+
+    def fail(*_):
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setattr(CATALOGUE["own-lucb"].python, method, fail)
+    study = Study("s", storage=tmp_path / "a.db")
+    assert sorted(study.result.top) == [0, 1]
+    (said,) = study.result.warnings
+    assert "own-lucb" in said
+    assert "ZeroDivisionError: oh" in said
+    assert "The answer shown is that of bestk's own evidence" in said
+    assert "ZeroDivisionError: oh" in good("status", tmp_path / "a.db")
+    if method != "answer":
+        with pytest.raises(bestk.PolicyError, match="oh"):
+            study.ask()
+    monkeypatch.undo()
+    assert study.result.warnings == ()
+
+
 def test_a_policy_that_asks_for_other_arms_than_its_log_is_refused(tmp_path):
     run(begun("coins", tmp_path / "a.db", params={"rounds": 9}), Drawn(), 6)
-    from bestk.policies import CATALOGUE
-
     CATALOGUE["coins"] = replace(CATALOGUE["coins"], python=CATALOGUE["own-lucb"].python)
     with pytest.raises(bestk.PolicyError, match="other arms than the study's log holds"):
         Study("s", storage=tmp_path / "a.db").ask()
@@ -238,3 +261,23 @@ def test_a_second_process_that_begins_the_same_round_does_no_harm():
     study._journal.append(Event(ev.ASKED, "other-1", 0, 0.0, "+1,2,3", 0.0))
     arms = [pull.arm for pull in study.ask(9)]
     assert arms == [1, 2, 3, 0]  # the last one is that of the other process, which is gone
+
+
+def test_an_answer_that_is_proved_before_the_policy_stops_is_said_to_be():
+    study = begun("even-split", params={"budget": 4000}, epsilon=0.1)
+    run(study, Drawn(), 3200)
+    found = study.result
+    assert (found.certified, found.error_bound) == (False, None)
+    assert found.to_dict()["proved"]
+    said = "the answer is proved by now, but the policy has not stopped"
+    for text in (str(found), *map(" ".join, (conclusion(found), certificate_in_words(study)))):
+        assert said in text
+        assert "it would be" not in text
+    run(study, Drawn())
+    assert study.result.certified
+    assert not study.result.proved
+    assert "proved" not in study.result.to_dict()
+
+
+def certificate_in_words(study):
+    return words.certificate(study.specification, study.result)

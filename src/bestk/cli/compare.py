@@ -47,6 +47,7 @@ def compare(
     minimize: inputs.Minimize = False,
     max_samples: inputs.MaxSamples = None,
     budget: inputs.Budget = None,
+    param: inputs.Params = None,
     jobs: inputs.Jobs = None,
     dask: Dask = None,
     out: Annotated[
@@ -71,7 +72,9 @@ def compare(
             raise UnknownName("kind of table", file.suffix or file.name, KINDS)
         check_output(file)
     made = [_instance(text, minimize) for text in instances]
-    todo = entries(policy or ["e-lucb", "lucb++", "lil-rand-lucb:heuristic"], None, {})
+    todo = entries(
+        policy or ["e-lucb", "lucb++", "lil-rand-lucb:heuristic"], None, inputs.read_params(param)
+    )
     found = []
     with (
         workers(dask, jobs) as (threads, executor),

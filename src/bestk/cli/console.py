@@ -40,12 +40,18 @@ def note(message: str) -> None:
 
 @contextmanager
 def warnings_noted() -> Iterator[None]:
-    """Say at the end what was warned of meanwhile, each warning once."""
-    with warnings.catch_warnings(record=True) as caught:
+    """Say what is warned of meanwhile, at once and each warning once."""
+    said = set[str]()
+
+    def once(message: Warning | str, *_: Any, **__: Any) -> None:
+        if (text := str(message)) not in said:
+            said.add(text)
+            note(f"warning: {text}")
+
+    with warnings.catch_warnings():
         warnings.simplefilter("always")
+        warnings.showwarning = once
         yield
-    for message in dict.fromkeys(str(warning.message) for warning in caught):
-        note(f"warning: {message}")
 
 
 @contextmanager

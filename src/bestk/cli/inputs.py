@@ -126,6 +126,14 @@ MaxSamples = Annotated[
     int | None,
     typer.Option(help="Cut a run off here: it is then unfinished.", show_default="10^9"),
 ]
+Params = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="A policy's own parameter; may be repeated. Of several policies each takes those that"
+        " it has.",
+    ),
+]
 Budget = Annotated[
     int | None,
     typer.Option(
@@ -224,6 +232,15 @@ def assumed_rewards(
     return make_rewards(
         rewards, sigma, low=low, high=high, levels=levels, q=q, relative=relative or None
     )
+
+
+def read_params(entries: list[str] | None) -> dict[str, str]:
+    """What `--param NAME=VALUE` says; the policies read the values."""
+    for entry in entries or ():
+        if "=" not in entry:
+            raise InputError(f"--param '{entry}' was refused: write it as NAME=VALUE")
+    pairs = (entry.split("=", 1) for entry in entries or ())
+    return {name.strip(): value.strip() for name, value in pairs}
 
 
 def check_plot(plot: Path) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv as tables
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -89,10 +89,7 @@ def simulate(
     ] = None,
     jobs: inputs.Jobs = None,
     dask: Dask = None,
-    param: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="A policy's own parameter; may be repeated."),
-    ] = None,
+    param: inputs.Params = None,
     csv: Annotated[
         Path | None,
         typer.Option(metavar="FILE.csv", help="Output file (overwritten): every run."),
@@ -131,7 +128,7 @@ def simulate(
         check_output(csv)
     if plot is not None:
         inputs.check_plot(plot)
-    todo = entries(policy or [], variant, _params(param or []))
+    todo = entries(policy or [], variant, inputs.read_params(param))
     budgets = _budgets(budget)
     found = []
     with (
@@ -162,10 +159,12 @@ def simulate(
                 for entry in todo
             ]
             found.append(simulation.Comparison(tuple(results)))
+    if csv is not None:
+        _write(csv, found)
     if len(found) == 1:
-        _show(found[0], csv, plot, json)
+        _show(found[0], plot, json)
     else:
-        _show_budgets(found, csv, plot, json)
+        _show_budgets(found, plot, json)
 
 
 def _budgets(text: str | None) -> list[int | None]:
@@ -180,15 +179,9 @@ def _budgets(text: str | None) -> list[int | None]:
     return [*found]
 
 
-def _show_budgets(
-    found: Sequence[Comparison], csv: Path | None, plot: Path | None, json: bool
-) -> None:
+def _show_budgets(found: Sequence[Comparison], plot: Path | None, json: bool) -> None:
     from bestk.report.terminal import tables as terminal
-    from bestk.simulation.records import RUN_COLUMNS
 
-    if csv is not None:
-        rows = ((c.results[0].budget, *row) for c in found for row in c.rows())
-        _write(csv, ("budget", *RUN_COLUMNS), rows)
     if plot is not None:
         from bestk.report.figures import budgets
 
@@ -199,19 +192,20 @@ def _show_budgets(
         show(terminal.budgets(found))
 
 
-def _write(csv: Path, names: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
-    with replacing(csv) as draft, draft.open("w", newline="", encoding="utf-8") as file:
-        writer = tables.writer(file)
-        writer.writerow(names)
-        writer.writerows(rows)
-
-
-def _show(found: Comparison, csv: Path | None, plot: Path | None, json: bool) -> None:
-    from bestk.report.terminal import tables as terminal
+def _write(csv: Path, found: Sequence[Comparison]) -> None:
+    """Every run of every policy, at every budget."""
     from bestk.simulation.records import RUN_COLUMNS
 
-    if csv is not None:
-        _write(csv, RUN_COLUMNS, found.rows())
+    with replacing(csv) as draft, draft.open("w", newline="", encoding="utf-8") as file:
+        writer = tables.writer(file)
+        writer.writerow(RUN_COLUMNS)
+        for each in found:
+            writer.writerows(each.rows())
+
+
+def _show(found: Comparison, plot: Path | None, json: bool) -> None:
+    from bestk.report.terminal import tables as terminal
+
     if plot is not None:
         from bestk.report.figures import comparison
 
@@ -242,11 +236,3 @@ def _structured(
     else:
         raise InputError("--gap goes with --generate: a graph file has its own means")
     return simulation.structured(found.decision, found.means, maximize=maximize, name=found.name)
-
-
-def _params(entries: list[str]) -> dict[str, Any]:
-    for entry in entries:
-        if "=" not in entry:
-            raise InputError(f"--param '{entry}' was refused: write it as NAME=VALUE")
-    pairs = (entry.split("=", 1) for entry in entries)
-    return {name.strip(): value.strip() for name, value in pairs}

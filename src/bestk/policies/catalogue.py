@@ -71,7 +71,6 @@ class Policy:
     combinatorial: bool = False  # answers any decision class, not the K largest alone
     parameters: tuple[Parameter, ...] = field(default=(EPS, BOUND))
     python: Callable[[], Any] | str | None = None
-    is_absent: bool = False  # a study was begun with it, and it is not registered here
     claim: str | None = None  # what the author of a policy in Python says is proved of it
 
     @property

@@ -199,7 +199,7 @@ def _python(
     if policy.budget and values[BUDGET.name] is None:
         raise InputError(
             f"the budget is missing: {policy.name} spends a fixed number of pulls; give budget=B"
-            " (--budget B)"
+            " (--budget B; beside policies that are to stop by themselves --param budget=B)"
         )
     if judge is None:
         given = {name: each for name, each in values.items() if (name, each) == DEPENDENT}

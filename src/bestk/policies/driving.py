@@ -90,6 +90,7 @@ class _Blamed:
 
 def _read(given: Any, n_arms: int, said: str) -> list[int]:
     try:
+        len(given)  # an iterator, which may have no end, is refused
         arms = [operator.index(arm) for arm in given]
     except TypeError:
         raise PolicyError(f"{said} {shown(given)}: a sequence of arm numbers is needed") from None

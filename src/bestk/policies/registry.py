@@ -178,7 +178,6 @@ def _absent(name: str) -> Policy:
     return Policy(
         name, name, "unknown", "unknown", "not registered here", t.PAIR, radius=t.EVIDENCE,
         proved=False, combinatorial=True, parameters=(), python=partial(Absent, name),
-        is_absent=True,
     )  # fmt: skip
 
 

@@ -41,8 +41,12 @@ class PaperTable:
     @property
     def caption(self) -> str:
         """What the cells are."""
-        data = self.found[0].results[0].to_dict()
+        results = self.found[0].results
+        data, budgets = results[0].to_dict(), [result.budget for result in results]
         to = "" if data["budget"] is None else f", budget = {data['budget']:,}"
+        if len(set(budgets)) > 1:  # some stop by themselves
+            pairs = zip(self.head[len(HEAD) :], budgets, strict=True)
+            to = "".join(f", budget of {name} = {most:,}" for name, most in pairs if most)
         return (
             f"Mean samples ± standard error of {data['runs']} runs, delta = {data['delta']:g}{to}."
             " Bold: the fewest of policies whose error is proved and whose runs all ended."

@@ -11,7 +11,7 @@ from bestk.problem import Problem
 from bestk.rewards import Quantile
 from bestk.study import Result
 from bestk.study.items import ItemSet
-from bestk.study.result import SECONDS, number, printed, size_of
+from bestk.study.result import PROVED_ONLY, SECONDS, number, printed, size_of
 from bestk.study.result import rounded_up as slack
 from bestk.study.specification import Specification
 
@@ -143,6 +143,8 @@ def certificate(specification: Specification, result: Result) -> list[str]:
     if not result.top:
         return ["Not certified: not every arm has been observed yet."]
     said = ["Not certified: the rule has not stopped yet."]
+    if result.proved:
+        said = [f"Not certified: {PROVED_ONLY}."]
     if result.certifiable_epsilon is not None:
         weaker = statement(specification, result, result.certifiable_epsilon)
         said.append(f"What can be said now: {surely}, {weaker}.")

@@ -6,6 +6,9 @@ and in whatever company it is played.
 
 from __future__ import annotations
 
+import math
+import time
+import warnings
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -22,6 +25,7 @@ from bestk.rewards import Quantile
 from bestk.simulation.instances import Instance
 from bestk.simulation.streams import Stream
 
+LONG = 60.0  # seconds of a run in Python after which it is warned of; arbitrary
 ROUNDING = 1e-12  # forgiven when a total or a difference is compared
 
 
@@ -168,6 +172,7 @@ class Batch:
             stream = Stream(self.world, self.seed, run, draws, rewards)
             counts = [0] * len(self.acceptable)
             total, finished = 0, False
+            late = time.perf_counter() + LONG
             while total < self.max_samples:
                 arms = policy.ask()[: self.max_samples - total]
                 if not arms:
@@ -177,6 +182,9 @@ class Batch:
                     policy.tell(arm, stream.take(arm))
                     counts[arm] += 1
                 total += len(arms)
+                if time.perf_counter() > late:
+                    late = math.inf
+                    self._warn_of_long_run()
             i = run - self.runs.start
             self.outcome.samples[i] = total
             self.outcome.top_samples[i] = np.array(counts)[self.acceptable].sum()
@@ -185,6 +193,15 @@ class Batch:
             if self.outcome.finished[i]:
                 self.outcome.right[i] = self._is_valid(policy.answer())
         return sampled
+
+    def _warn_of_long_run(self) -> None:
+        """In the same words for every run, so that it is said once."""
+        warnings.warn(
+            f"policy {self.configured.policy.name} has not stopped after {LONG:g} seconds of a run;"
+            f" every run may take up to {self.max_samples:,} samples: max_samples"
+            " (--max-samples) ends runs before",
+            stacklevel=2,
+        )
 
     def _is_valid(self, answer: list[int]) -> bool:
         """As `loop.score` has it."""

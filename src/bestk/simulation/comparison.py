@@ -11,12 +11,11 @@ import numpy as np
 
 from bestk.errors import InputError
 from bestk.policies import find
-from bestk.simulation.records import SimulationResult
+from bestk.simulation.records import SimulationResult, frame
+from bestk.simulation.shares import Z95
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-Z95 = 1.959964  # two-sided, 95%
 
 
 class Entry(NamedTuple):
@@ -88,7 +87,4 @@ class Comparison:
 
     def to_pandas(self) -> DataFrame:
         """A row for every run of every policy; needs pandas."""
-        frames = [result.to_pandas() for result in self.results]
-        from pandas import concat
-
-        return concat(frames, ignore_index=True)
+        return frame(self.rows())

@@ -17,6 +17,7 @@ from bestk.decisions.labels import items
 from bestk.errors import InputError
 from bestk.hardness import kl_of_error
 from bestk.kernels.types import FloatArray, IntArray
+from bestk.policies import find
 from bestk.policies.checks import SLACK
 from bestk.problem import Problem
 from bestk.rewards import Quantile, Rewards
@@ -264,8 +265,13 @@ def plan(
             raise InputError("epsilons were refused: there is none to sweep")
     names: list[tuple[str, str | None]] = []
     for each in dict.fromkeys(items(policies, "policies")):
-        policy, colon, variant = string(each, "policy").partition(":")
-        names.append((policy.strip(), variant.strip() if colon else None))
+        policy, colon, variant = (part.strip() for part in string(each, "policy").partition(":"))
+        if find(policy).budget:
+            raise InputError(
+                f"policy {policy} was refused: it costs the budget that it is given; how often it"
+                " is then wrong, simulate(budget=B) says (bestk simulate --budget B)"
+            )
+        names.append((policy, variant if colon else None))
     if not names:
         raise InputError("policies were refused: there is none to simulate")
     assumed = rewards if rewards is not None else assumed_by_default(made)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,11 +17,16 @@ from bestk.problem import Problem
 from bestk.rewards import Quantile, Rewards
 from bestk.simulation.instances import Instance
 from bestk.simulation.laws import Law
+from bestk.simulation.shares import wilson
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-RUN_COLUMNS = ("policy", "variant", "run", "samples", "finished", "right")
+# of a table of runs; a run is made again by the same seed and number, on any computer
+RUN_COLUMNS = (
+    "policy", "variant", "instance", "alpha", "arms", "k", "budget", "seed", "run", "samples",
+    "finished", "right",
+)  # fmt: skip
 LARGEST_LOWER_BOUND = 10**4  # arms up to which T* is solved
 MOST_CALLS = 2000  # of an oracle for T*; the bound stays valid if the search ends there
 
@@ -91,6 +97,11 @@ class SimulationResult:
     def wrong(self) -> int:
         """Finished runs whose answer is not valid."""
         return int(np.sum(self.finished & ~self.right))
+
+    @property
+    def wrong_ci(self) -> tuple[float, float]:
+        """A 95% interval of the probability of a wrong answer (Wilson's)."""
+        return wilson(self.wrong, self.runs)
 
     @property
     def unfinished(self) -> int:
@@ -170,6 +181,7 @@ class SimulationResult:
             "max_samples": self.max_samples,
             "samples": self.summary(),
             "wrong": self.wrong,
+            "wrong_ci": list(self.wrong_ci),
             "unfinished": self.unfinished,
             "guarantee": self.guarantee,
             "claim": self.claim,
@@ -181,21 +193,20 @@ class SimulationResult:
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Every run, by `RUN_COLUMNS`."""
-        name, columns = self.problem.policy, (self.samples, self.finished, self.right)
+        instance, columns = self.instance, (self.samples, self.finished, self.right)
+        of = instance.name, instance.alpha, instance.decision.n_arms, instance.k
+        head = self.problem.policy, self.variant, *of, self.budget, self.seed
         runs = zip(*(column.tolist() for column in columns), strict=True)
-        return [(name, self.variant, number, *run) for number, run in enumerate(runs)]
+        return [(*head, number, *run) for number, run in enumerate(runs)]
 
     def to_pandas(self) -> DataFrame:
         """A table with a row for each run; needs pandas.
 
-        Columns: `policy`, `variant` (None where the policy has none), `run`, `samples`,
-        `finished`, and `right` (finished, with a valid answer).
+        Columns: `policy`, `variant`, `instance` with its `alpha`, `arms` and `k`, `budget`, `seed`
+        (None where there is no such thing), `run`, `samples`, `finished`, and `right` (finished,
+        with a valid answer).
         """
-        try:
-            from pandas import DataFrame
-        except ImportError:
-            raise MissingPackageError("SimulationResult.to_pandas", "pandas", "pandas") from None
-        return DataFrame(self.rows(), columns=list(RUN_COLUMNS))
+        return frame(self.rows())
 
     @property
     def proved(self) -> str:
@@ -215,3 +226,12 @@ class SimulationResult:
             f"{what}: {self.mean:,.0f} +- {self.sem:,.0f} samples, "
             f"{self.wrong} wrong and {self.unfinished} unfinished of {self.runs} runs; {proved}"
         )
+
+
+def frame(rows: Iterable[tuple[Any, ...]]) -> DataFrame:
+    """Rows by `RUN_COLUMNS` as a table of pandas."""
+    try:
+        from pandas import DataFrame
+    except ImportError:
+        raise MissingPackageError("a table of runs", "pandas", "pandas") from None
+    return DataFrame(rows, columns=list(RUN_COLUMNS))

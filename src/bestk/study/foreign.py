@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bestk.errors import PolicyError
 from bestk.kernels.types import PAIR
 from bestk.policies.driving import is_feasible
 from bestk.storage.events import Event
@@ -26,7 +27,7 @@ from bestk.study.stepped import Stepped
 class Verdict(NamedTuple):
     """How far an answer is proved: at the study's slack, and at which least one."""
 
-    certified: bool
+    proved: bool
     epsilon: float | None  # None: at none that is known
 
 
@@ -40,6 +41,7 @@ class ForeignFold(Fold):
     def __init__(self, specification: Specification) -> None:
         self.turns = Rounds()
         self.verdict: Verdict | None = None  # on the answer that ended the study
+        self.failure: str | None = None  # why the present answer is not the policy's own
         self._stepped: Stepped | None = None
         super().__init__(specification)
 
@@ -105,18 +107,18 @@ class ForeignFold(Fold):
             return []
         return self._call("ask") or None
 
-    @property
-    def is_absent(self) -> bool:
-        """Whether the policy is not registered here."""
-        return self.configured.policy.is_absent
-
     def present_answer(self) -> list[int]:
-        """The policy's, after its last whole round; the judge's where the policy is not here.
+        """The policy's, after its last whole round; the judge's where the policy has none.
 
-        None before every arm has been sampled: a policy need not have an answer then.
+        It has none if it is not registered here, if it fails, and maybe before every arm has been
+        sampled.
         """
-        if self.turns.done and self.machine.is_whole and not self.is_absent:
-            return self._call("answer")
+        self.failure = None
+        if self.turns.done and self.machine.is_whole:
+            try:
+                return self._call("answer")
+            except PolicyError as error:  # the study can be read, whatever came of its policy
+                self.failure = str(error)
         return self.planner.answer(self.order.held.values())
 
     def _call(self, what: str) -> list[int]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Status = Literal["in", "out", "undecided"]
 Stopped = Literal["rule", "budget", "interrupted"]
 SECONDS, SIZES = "s", ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
+PROVED_ONLY = "the answer is proved by now, but the policy has not stopped"
 NAMES = 60  # letters; longer labels push their own line to the right
 
 
@@ -63,11 +64,14 @@ class Result:
     held: int = 0  #: observations that came back before an earlier pull, and do not count yet
     waiting: tuple[Waiting, ...] = ()  #: the pulls that they wait for
     assumptions: tuple[str, ...] = ()  #: what the guarantee rests on beside the reward assumption
-    warnings: tuple[str, ...] = ()  #: what speaks against it
+    warnings: tuple[str, ...] = ()  #: what speaks against it, or that its policy failed
     #: sums of the numbers that answers carried beside their rewards, by name
     totals: dict[str, float] = field(default_factory=dict)
     #: what the author of a policy in Python claims of it; none of it is proved here
     claim: str | None = None
+    #: whether `top` is proved at the slack that was wanted, while a policy in Python, whose stop
+    #: certifies, goes on
+    proved: bool = False
     maximize: bool = field(default=True, repr=False)  #: for the order of the table
     #: what arms are compared by, and `ArmResult.mean` holds: "mean", or "median" and the like
     compares: str = "mean"
@@ -95,6 +99,8 @@ class Result:
             exact = not self.certifiable_epsilon
             up_to = "" if exact else f", slack {self.certifiable_epsilon:g}"
             return f"certified: error <= {self.error_bound:g}{up_to} ({self.theorem})"
+        if self.proved:
+            return f"not certified: {PROVED_ONLY}"
         if self.certifiable_epsilon is None:
             return "not certified"
         return f"not certified; with epsilon = {rounded_up(self.certifiable_epsilon)} it would be"
@@ -125,6 +131,8 @@ class Result:
             del data["unit"]
         if self.claim is None:
             del data["claim"]  # as of all policies but those in Python
+        if not self.proved:
+            del data["proved"]
         data["top"] = [_plain(label) for label in self.top]
         data["arms"] = [dict(asdict(arm), label=_plain(arm.label)) for arm in self.arms]
         data["waiting"] = [dict(asdict(pull), arm=_plain(pull.arm)) for pull in self.waiting]

@@ -37,7 +37,8 @@ def summarise(name: str, fold: Fold, seconds: float, ended: Stopped | None) -> R
         else:
             answer = fold.planner.answer(held)
     proving = configured.judge or configured
-    certified, epsilon = _proved(fold, answer)
+    proved, epsilon = _proved(fold, answer)
+    certified = proved and stopped is not None
     statuses = _statuses(answer, certified, low, high, fold.stepper.decision)
     ends = in_units(low, high, spec.sign).T
     left = None
@@ -74,15 +75,15 @@ def summarise(name: str, fold: Fold, seconds: float, ended: Stopped | None) -> R
         totals=totals(fold),
         compares=problem.rewards.title,
         claim=configured.policy.claim,
+        proved=proved and not certified,
         unit=fold.extras.unit,
     )
 
 
 def _proved(fold: Fold, answer: list[int]) -> tuple[bool, float | None]:
-    """Whether the answer is certified, and if it is not, the least slack at which it would be."""
+    """Whether the answer is proved at the slack that was wanted, and at which least one it is."""
     if isinstance(fold, ForeignFold):
-        verdict = fold.verdict or fold.judge(answer)
-        return fold.stopped is not None and verdict.certified, verdict.epsilon
+        return fold.verdict or fold.judge(answer)
     is_proved = fold.configured.guarantee is not None
     certified = fold.stopped is not None and is_proved
     return certified, fold.stepper.certifiable_epsilon if is_proved and not certified else None
@@ -158,18 +159,22 @@ def _pulls(many: int) -> str:
 
 
 def _warnings(fold: Fold) -> tuple[str, ...]:
-    """Data that contradict the reward assumption."""
+    """A policy in Python that failed, and data that contradict the reward assumption."""
+    found: list[str] = []
+    if isinstance(fold, ForeignFold) and fold.failure is not None:
+        found.append(f"{fold.failure}. The answer shown is that of bestk's own evidence")
     arms = fold.tally.contradicting()
     if not arms.size:
-        return ()
+        return tuple(found)
     labels = ", ".join(repr(fold.all_labels[arm]) for arm in arms[:3])
     more = f" and {arms.size - 3:,} more" if arms.size > 3 else ""
     rewards = fold.specification.problem.rewards
-    return (
+    found.append(
         f"the rewards of {labels}{more} spread more than {rewards} allows, beyond doubt: the"
         " guarantee does not hold for them; give a larger sigma, or another assumption, to a new"
-        " study",
+        " study"
     )
+    return tuple(found)
 
 
 def _is_tied(fold: Fold, problem: Problem, low: FloatArray, high: FloatArray) -> bool:

@@ -258,7 +258,8 @@ class PythonPolicyContract:
     def _rounds(policy: PythonPolicy, supply: Callable[[int], float]) -> Iterator[list[int]]:
         """Every round until it stops, told after it was looked at."""
         sampled = 0
-        while arms := [operator.index(arm) for arm in policy.ask()]:
+        while len(asked := policy.ask()):  # a sequence: an iterator might have no end
+            arms = [operator.index(arm) for arm in asked]
             yield arms
             sampled += len(arms)
             assert sampled <= CAP, f"it has not stopped after {CAP} samples"

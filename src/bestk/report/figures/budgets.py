@@ -7,23 +7,42 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from bestk.report.figures.drawing import draw_line, load_matplotlib, save_figure
+import numpy as np
+
+from bestk.report.figures.drawing import load_matplotlib, save_figure, style_of
 from bestk.simulation import Comparison
 from bestk.simulation.planning import full_name
+from bestk.simulation.shares import wilson
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+ARROW = 0.3  # its length, of the height that it hangs from; arbitrary
+BESIDE = 1.03  # between policies at one budget; arbitrary
+
 
 def draw(axes: Axes, budgets: Sequence[int], wrong: Mapping[str, Sequence[int]], runs: int) -> None:
-    """Shares of wrong answers with 95% intervals, a line for each policy; 0 is not drawn."""
-    for name, counts in wrong.items():
-        shares = ((budget, count / runs) for budget, count in zip(budgets, counts, strict=True))
-        points = [(b, share, (share * (1 - share) / runs) ** 0.5) for b, share in shares if share]
-        policy = name.split(" ", maxsplit=1)[0]
-        draw_line(axes, policy, points, label=name, linewidth=1.2, markersize=4)
+    """Shares of wrong answers with 95% intervals, a line for each policy, side by side.
+
+    A share of 0 is a hollow mark with an arrow at the upper end of its interval, off the line.
+    """
+    for number, (name, counts) in enumerate(wrong.items()):
+        xs = np.array(budgets) * BESIDE ** (number - (len(wrong) - 1) / 2.0)
+        shares, (low, high) = np.array(counts) / runs, np.array([wilson(n, runs) for n in counts]).T
+        some, none = shares > 0.0, shares == 0.0
+        colour, marker = style_of(name.split(" ", maxsplit=1)[0])
+        look: dict[str, Any] = {
+            "color": colour,
+            "marker": marker,
+            "markersize": 4,
+            "linewidth": 1.2,
+        }
+        bars = (shares - low)[some], (high - shares)[some]
+        axes.errorbar(xs[some], shares[some], bars, capsize=2, label=name, **look)
+        look |= {"linestyle": "", "markerfacecolor": "white", "elinewidth": 1.0}
+        axes.errorbar(xs[none], high[none], ARROW * high[none], uplims=True, **look)
     axes.set(xscale="log", yscale="log", xlabel="samples in all", ylim=(0.5 / runs, 1.3))
     axes.set_xticks(budgets, [f"{budget:,}" for budget in budgets], fontsize="small")
     axes.minorticks_off()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from rich.table import Table
+from rich.text import Text
 
-from bestk.report.terminal.tables import columns
+from bestk.report.terminal.tables import columns, proved
 from bestk.simulation import Plan, SimulationResult
 from bestk.simulation.planning import full_name, spread
 
@@ -40,7 +41,7 @@ def costs(found: Plan) -> Table:
         ratio = entry["ratio_to_lower_bound"]
         table.add_row(
             full_name(result),
-            "heuristic: none" if result.guarantee is None else f"error <= {result.guarantee:g}",
+            Text(proved(result)),
             median,
             f"{low} to {high}",
             "-" if ratio is None else f"{ratio:.1f}",

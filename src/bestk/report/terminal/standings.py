@@ -15,7 +15,7 @@ from bestk.report import words
 from bestk.report.text import printable
 from bestk.study.evaluation import Evaluation
 from bestk.study.notebook import ends
-from bestk.study.result import ArmResult, Result, interval, number, rounded_up
+from bestk.study.result import PROVED_ONLY, ArmResult, Result, interval, number, rounded_up
 
 COLOURS = {"in": "green", "out": "bright_black", "undecided": "yellow"}
 LABEL, BAR, NARROW = 28, 48, 10  # the widest label and bar, the narrowest bar worth drawing
@@ -114,7 +114,9 @@ def conclusion(result: Result) -> list[str]:
         if result.forecast is not None:
             more = f"about {result.forecast:,} more pulls are needed (an estimate)"
             said.append(more + result.usually)
-        if (slack := result.certifiable_epsilon) is not None:
+        if result.proved:
+            said.append(PROVED_ONLY)
+        elif (slack := result.certifiable_epsilon) is not None:
             said.append(f"with epsilon = {rounded_up(slack)} it would be certified now")
         if result.tied:
             said.append("the boundary looks tied: give an epsilon, or a budget")

@@ -79,6 +79,7 @@ def simulation(result: SimulationResult) -> Table:
     found.add_row("runs", f"{data['runs']}: {data['wrong']} wrong, {data['unfinished']} unfinished")
     if data["budget"] is not None:
         found.add_row("budget", f"{data['budget']:,} samples, then the answer counts")
+        found.add_row("error", Text(f"{error(result)} (share of wrong answers, 95% interval)"))
     proved = "none (heuristic)" if data["guarantee"] is None else f"error <= {data['guarantee']:g}"
     found.add_row("proved", proved if result.problem.judge is None else "nothing by bestk")
     if data["claim"] is not None:
@@ -105,13 +106,10 @@ def comparison(found: Comparison) -> Table:
     table = columns(*names, title=title, right=names[2:])
     for result in found.results:
         samples, ratio = result.summary(), found.ratio(result)
-        proved = "nothing" if result.guarantee is None else f"error <= {result.guarantee:g}"
-        if result.claim is not None:
-            proved = f"author's claim: {printable(result.claim)}"
         relative = "-" if ratio is None else r"{:.3f} \[{:.3f}, {:.3f}]".format(*ratio)
         table.add_row(
             full_name(result),
-            Text(proved),
+            Text(proved(result)),
             f"{samples['mean']:,.0f} ± {samples['sem']:,.0f}",
             "1" if result is first else relative,
             f"{samples['median']:,.0f}",
@@ -121,6 +119,13 @@ def comparison(found: Comparison) -> Table:
     return table
 
 
+def proved(result: SimulationResult) -> str:
+    """What is known of a policy's error; an author's claim is named as such."""
+    if result.claim is not None:
+        return f"author's claim: {printable(result.claim)}"
+    return "nothing" if result.guarantee is None else f"error <= {result.guarantee:g}"
+
+
 def budgets(found: Sequence[Comparison]) -> Table:
     """Wrong answers of several policies at several budgets, for people."""
     from bestk.simulation.planning import full_name
@@ -128,12 +133,17 @@ def budgets(found: Sequence[Comparison]) -> Table:
     data = found[0].results[0].to_dict()
     about = f"{printable(data['instance'])}, N={data['arms']}, {data['runs']} runs each"
     sizes = [f"{each.results[0].budget:,}" for each in found]
-    title = f"{about}: share of wrong answers after so many samples"
+    title = f"{about}: share of wrong answers after so many samples, 95% intervals"
     table = columns("policy", *sizes, title=title, right=sizes)
     for at, result in enumerate(found[0].results):
-        shares = (each.results[at].wrong / each.results[at].runs for each in found)
-        table.add_row(full_name(result), *(f"{share:.3g}" for share in shares))
+        table.add_row(full_name(result), *(Text(error(each.results[at])) for each in found))
     return table
+
+
+def error(result: SimulationResult) -> str:
+    """The share of wrong answers with its interval."""
+    low, high = result.wrong_ci
+    return f"{result.wrong / result.runs:.3g} [{low:.2g}, {high:.2g}]"
 
 
 def paper(found: PaperTable) -> Table:
