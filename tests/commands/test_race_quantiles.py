@@ -8,10 +8,12 @@ import pytest
 from rich.console import Console
 
 from bestk.commands.race import Race
-from bestk.commands.runs import NEVER
+from bestk.commands.runs import NEVER, interrupted
 from bestk.errors import InputError
+from bestk.report.page.study import write
 from bestk.report.terminal.race import RaceView, at_least, table
 from bestk.rewards import Bounded, Quantile
+from bestk.study import Study
 
 FAST, SLOW, SLEEPING = "true", "sleep 0.1", "sleep 60"
 
@@ -29,9 +31,9 @@ def test_medians_are_compared_without_a_cap():
     assert (outcome.cap, outcome.cut, outcome.by) == (None, {}, "median")
     assert outcome.result.certified
     assert outcome.result.top == (FAST,)
-    for arm in outcome.result.arms:  # a factor of 100: eight runs of each
+    for arm in outcome.result.arms:  # a factor of 100: eight runs of each on a quiet machine
         times = sorted(run.seconds for run in race.runs() if run.command == arm.label)
-        assert len(times) == arm.pulls <= 10
+        assert len(times) == arm.pulls <= 40
         assert times[0] <= arm.mean <= times[-1]
         assert statistics.median_low(times) <= arm.mean <= statistics.median_high(times)
     data = outcome.to_dict()
@@ -113,11 +115,34 @@ def test_between_a_time_and_an_interrupted_run_nothing_is_known(tmp_path):
     (pull,) = begun.study.ask()
     del begun
     outcome = Race([FAST, SLOW], seed=1, storage=file, warmup=0).run(budget=3)
-    assert max(arm.mean for arm in outcome.result.arms) > 1e8  # half a time, half NEVER
+    arms = {arm.label: arm for arm in outcome.result.arms}
+    assert (arms[pull.arm].pulls, arms[pull.arm].mean) == (2, None)  # half a time, half NEVER
+    assert outcome.to_dict()["relative"][pull.arm]["ratio"] is None
+    assert outcome.result.ranked[-1].label == pull.arm
     console = Console(width=200, record=True, file=io.StringIO())
     console.print(table(outcome.result, at_least(outcome), outcome.by, outcome.relative))
     cells = next(x for x in console.export_text().splitlines() if f" {pull.arm} " in x).split("│")
     assert [cells[3].strip(), cells[6].strip()] == ["-", "-"]
+    assert "e+0" not in str(outcome.result)
+    write(file, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "unknown" in page
+    assert "00,000,000" not in page
+
+
+def test_what_is_shown_of_interrupted_runs_is_never_their_stand_in():
+    study = Study("race", "ab", k=1, rewards=Quantile(), maximize=False, seed=1)
+    study.ask_each(14)
+    for number in range(28):
+        (pull,) = study.ask()
+        if pull.arm == "a" and number >= 8:
+            study.tell(pull, NEVER, interrupted(None))
+        else:
+            study.tell(pull, 20.0 + number % 3, {"unit": "s"})
+    lost, known = study.result.arms
+    assert (lost.mean, lost.high) == (None, None)
+    assert 20.0 <= lost.low <= 22.0
+    assert known.low <= known.mean <= known.high <= 22.0
 
 
 def test_what_is_compared_is_named_while_the_race_lasts(monkeypatch):

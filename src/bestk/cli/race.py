@@ -191,7 +191,8 @@ def _every_run(found: Race) -> str:
     writer = csv.writer(file)
     writer.writerow(("command", "seq", "seconds", "cut"))
     for run in found.runs():
-        writer.writerow((text_cell(run.command), run.seq, run.seconds, str(run.cut).lower()))
+        seconds = run.seconds if run.is_timed else ""
+        writer.writerow((text_cell(run.command), run.seq, seconds, str(run.cut).lower()))
     return file.getvalue()
 
 

@@ -11,7 +11,7 @@ from bestk.errors import InputError
 from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study import extras
-from bestk.study.extras import UNIT, is_number
+from bestk.study.extras import ENDLESS, UNIT, is_number
 from bestk.study.result import SECONDS
 
 NEVER = 1e9  # seconds: stands for a run of which only a quantile needs to know that it was long
@@ -48,8 +48,9 @@ def kept(done: Finished, limit: float | None) -> dict[str, Any]:
 
 
 def interrupted(limit: float | None) -> dict[str, Any]:
-    """What goes there for a run that was interrupted."""
-    return {UNIT: SECONDS, PROCESS: {"interrupted": True, "limit": limit}}
+    """What goes there for a run that was interrupted; without a limit its time has no end."""
+    process = {"interrupted": True, "limit": limit}
+    return {UNIT: SECONDS, ENDLESS: limit is None, PROCESS: process}
 
 
 def read_runs(

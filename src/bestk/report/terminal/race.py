@@ -21,7 +21,6 @@ from bestk.report.text import printable
 from bestk.study.result import Result, rounded_up
 
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
-UNKNOWN = NEVER / 1e3  # seconds, 11 days: between a time and NEVER only a sample quantile lies
 QUIET = 2.0  # seconds before a live display: most races are over by then
 
 
@@ -29,8 +28,6 @@ def duration(*times: float) -> str:
     """Three digits and a unit, that of the largest."""
     if max(times) == 0.0:
         return "0 s"
-    if max(times) >= UNKNOWN:  # of a run that was interrupted
-        return "-"
     size, unit = next((u for u in UNITS if max(times) >= u[0]), UNITS[-1])
     return " to ".join(f"{time / size:#.3g}".rstrip(".") for time in times) + f" {unit}"
 
@@ -75,7 +72,7 @@ def _relative(own: float | None, first: float | None, ratio: Ratio | None) -> st
     """How many times as long as the first: within blocks if there is a ratio of those."""
     if ratio is not None:
         return f"{ratio.value:.2f}"
-    if own is None or first is None or max(own, first) >= UNKNOWN:
+    if own is None or first is None:
         return "-"
     return f"{own / first:.2f}"
 
@@ -90,9 +87,7 @@ def _between(ratio: Ratio) -> str:
 
 def _interval(low: float | None, high: float | None) -> str:
     """Between both ends, or from the one that there is."""
-    if high is not None and (math.isinf(high) or high >= NEVER):
-        high = None
-    if low is None or not 0.0 < low < NEVER:
+    if not low:
         low = None if high is None else 0.0
     if high is None:
         return "-" if low is None else f">= {duration(low)}"
