@@ -8,10 +8,10 @@ import pytest
 from rich.console import Console
 
 from bestk.commands.race import Race
-from bestk.commands.runs import NEVER, interrupted
+from bestk.commands.runs import NEVER, Run, at_least, interrupted
 from bestk.errors import InputError
 from bestk.report.page.study import write
-from bestk.report.terminal.race import RaceView, at_least, table
+from bestk.report.terminal.race import RaceView, table
 from bestk.rewards import Bounded, Quantile
 from bestk.study import Study
 
@@ -120,7 +120,7 @@ def test_between_a_time_and_an_interrupted_run_nothing_is_known(tmp_path):
     assert outcome.to_dict()["relative"][pull.arm]["ratio"] is None
     assert outcome.result.ranked[-1].label == pull.arm
     console = Console(width=200, record=True, file=io.StringIO())
-    console.print(table(outcome.result, at_least(outcome), outcome.by, outcome.relative))
+    console.print(table(outcome.result, outcome.at_least, outcome.by, outcome.relative))
     cells = next(x for x in console.export_text().splitlines() if f" {pull.arm} " in x).split("│")
     assert [cells[3].strip(), cells[6].strip()] == ["-", "-"]
     assert "e+0" not in str(outcome.result)
@@ -128,6 +128,17 @@ def test_between_a_time_and_an_interrupted_run_nothing_is_known(tmp_path):
     page = (tmp_path / "page.html").read_text()
     assert "unknown" in page
     assert "00,000,000" not in page
+
+
+def test_of_a_median_next_to_a_cut_run_only_the_least_is_known():
+    def runs(command, *times):
+        return [Run(command, 1, seconds, seconds == 9.0) for seconds in times]
+
+    even, odd = runs("even", 1.0, 2.0, 9.0, 9.0), runs("odd", 1.0, 2.0, 2.5, 9.0, 9.0)
+    assert at_least([*even, *odd, *runs("none", 1.0)], Quantile()) == {"even"}
+    assert at_least([*even, *odd], Quantile(0.25)) == set()
+    assert at_least([*even, *odd], Quantile(0.6)) == {"even", "odd"}
+    assert at_least([*even, *odd], Bounded(0.0, 9.0)) == {"even", "odd"}
 
 
 def test_what_is_shown_of_interrupted_runs_is_never_their_stand_in():

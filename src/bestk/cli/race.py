@@ -224,11 +224,7 @@ def _finish(found: Race, outcome: RaceResult, storage: str | None, json: bool) -
     if json:
         show_json(outcome.to_dict())
     else:
-        show(
-            race_table.table(
-                outcome.result, race_table.at_least(outcome), outcome.by, outcome.relative
-            )
-        )
+        show(race_table.table(outcome.result, outcome.at_least, outcome.by, outcome.relative))
         timings = found.timings()
         show(timings_table(timings.values()))
         for line in (*race_table.lines(outcome), *warnings(timings, found.shell)):

@@ -6,7 +6,6 @@ import math
 import random
 import statistics
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from typing import Any
@@ -85,8 +84,7 @@ class PairedRace(Race):
         if rule.is_over:
             stopped = "rule"
         result = self._result(rule, commands, time.monotonic() - started, stopped)
-        cut = Counter(run.command for run in self._runs if run.cut)
-        return RaceResult(result, self.cap, dict(cut), self.failed, PAIRS, self._relative(result))
+        return self._found(result, self._relative(result))
 
     def _race(
         self, rule: Pairs, commands: Sequence[str], least: int, most: int | None

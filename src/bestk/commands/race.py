@@ -22,7 +22,7 @@ from bestk.arguments import count, duration, integer
 from bestk.commands.entrants import Each, Settings, read_entrants
 from bestk.commands.process import Output, how_it_failed, kill_running
 from bestk.commands.relative import Ratio, relative
-from bestk.commands.runs import NEVER, Run, agreed_limit, interrupted, kept, read_runs
+from bestk.commands.runs import NEVER, Run, agreed_limit, at_least, interrupted, kept, read_runs
 from bestk.commands.timings import Timing, timings
 from bestk.compiled.live import alone
 from bestk.decisions import TopK
@@ -53,6 +53,7 @@ class RaceResult:
     failed: dict[str, str]  # the commands that left the race in warm-up, and why
     by: str = MEAN  # what was compared: mean, median, or which quantile
     relative: dict[str, Ratio] = field(default_factory=dict)  # to the fastest
+    at_least: set[str] = field(default_factory=set)  # commands that may be slower than they look
 
     def to_dict(self) -> dict[str, Any]:
         """The result of the study, with a few keys more."""
@@ -273,10 +274,13 @@ class Race:
         finally:
             kill_running()
             self.clean_up()
-        cut = Counter(run.command for run in self.runs() if run.cut)
         problem = self.study.problem
-        slower = relative(self.runs(), problem.rewards, problem.delta)
-        return RaceResult(result, self.cap, dict(cut), self.failed, self.by, slower)
+        return self._found(result, relative(self.runs(), problem.rewards, problem.delta))
+
+    def _found(self, result: Result, slower: dict[str, Ratio]) -> RaceResult:
+        cut = Counter(run.command for run in self.runs() if run.cut)
+        least = at_least(self.runs(), self.study.problem.rewards)
+        return RaceResult(result, self.cap, dict(cut), self.failed, self.by, slower, least)
 
     def _planned(
         self, runs: int | None, min_runs: int | None, budget: int | None

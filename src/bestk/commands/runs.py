@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bestk.commands.process import Finished
 from bestk.errors import InputError
+from bestk.rewards import Quantile, Rewards
 from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study import extras
@@ -65,6 +68,23 @@ def read_runs(
         elif event.kind == ev.TOLD and event.key in running:
             seq += 1
             yield _read(str(labels[running.pop(event.key)]), seq, event, cap)
+
+
+def at_least(runs: Iterable[Run], rewards: Rewards) -> set[str]:
+    """Commands of whose mean or quantile only a least value is known, for what was cut.
+
+    A sample's quantile lies between two of its times: the upper one, or both, may have been cut.
+    """
+    of_each: defaultdict[str, list[bool]] = defaultdict(list)
+    for run in runs:
+        of_each[run.command].append(run.cut)
+    if not isinstance(rewards, Quantile):
+        return {command for command, cut in of_each.items() if any(cut)}
+    return {  # runs that were cut are the longest
+        command
+        for command, cut in of_each.items()
+        if math.ceil((len(cut) - 1) * rewards.q) >= len(cut) - sum(cut)
+    }
 
 
 def agreed_limit(events: Iterable[Event], wanted: float | None) -> float | None:

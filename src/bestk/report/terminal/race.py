@@ -13,7 +13,6 @@ from rich.text import Text
 from bestk.commands.paired import PAIRS
 from bestk.commands.race import MEAN, RaceResult
 from bestk.commands.relative import Ratio
-from bestk.commands.runs import NEVER
 from bestk.report.terminal.live import View
 from bestk.report.terminal.standings import COLOURS
 from bestk.report.terminal.tables import columns
@@ -30,14 +29,6 @@ def duration(*times: float) -> str:
         return "0 s"
     size, unit = next((u for u in UNITS if max(times) >= u[0]), UNITS[-1])
     return " to ".join(f"{time / size:#.3g}".rstrip(".") for time in times) + f" {unit}"
-
-
-def at_least(race: RaceResult) -> set[str]:
-    """Commands of whose mean or quantile only a least value is known, for what was cut."""
-    if race.by == MEAN:
-        return set(race.cut)
-    least = NEVER if race.cap is None else race.cap
-    return {str(arm.label) for arm in race.result.arms if (arm.mean or 0.0) >= least}
 
 
 def table(
