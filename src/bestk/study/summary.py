@@ -10,6 +10,7 @@ import numpy as np
 from bestk.decisions import TopK
 from bestk.kernels.types import FloatArray, IntArray
 from bestk.problem import Problem
+from bestk.rewards import Quantile
 from bestk.study.estimates import is_known, largest_known
 from bestk.study.extras import COST
 from bestk.study.fold import Fold
@@ -77,6 +78,7 @@ def summarise(name: str, fold: Fold, seconds: float, ended: Stopped | None) -> R
         compares=problem.rewards.title,
         claim=configured.policy.claim,
         unit=fold.extras.unit,
+        relative_slack=isinstance(problem.rewards, Quantile) and problem.rewards.relative,
     )
 
 

@@ -17,7 +17,7 @@ from bestk.report.terminal.live import View
 from bestk.report.terminal.standings import COLOURS
 from bestk.report.terminal.tables import columns
 from bestk.report.text import printable
-from bestk.study.result import Result, rounded_up
+from bestk.study.result import Result
 
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 QUIET = 2.0  # seconds before a live display: most races are over by then
@@ -100,14 +100,14 @@ def lines(race: RaceResult) -> list[str]:
 def _proof(race: RaceResult) -> str:
     result = race.result
     if result.certified:
-        slack = result.certifiable_epsilon
-        up_to = f", up to {duration(slack)}" if slack else ""
-        return f"certified: error <= {result.error_bound:g}{up_to} ({result.theorem})"
+        return result.proof
     parts = [f"not certified ({result.stopped or 'still running'})"]
     if result.forecast is not None:
         parts.append(f"about {result.forecast:,} more runs are needed, an estimate{result.usually}")
     if result.certifiable_epsilon is not None:
-        parts.append(f"certified as it is with --epsilon {rounded_up(result.certifiable_epsilon)}")
+        parts.append(
+            f"certified as it is with a slack of {result.rounded_up(result.certifiable_epsilon)}"
+        )
     if result.tied:
         parts.append("the boundary looks tied: give a slack or a budget")
     return "; ".join(parts)
