@@ -76,6 +76,22 @@ def test_status_and_report_show_units(tmp_path):
     assert "<dd>2.5 ms</dd>" in text
 
 
+def test_a_slack_in_percent_is_a_factor(tmp_path):
+    file, page = str(tmp_path / "race.db"), tmp_path / "page.html"
+    race = ("race", "true", "sleep 0.05", "--storage", file, "--seed", "1", "--epsilon", "12.5%")
+    assert "certified: error <= 0.05, slack 12.5% (" in good(*race)
+    assert "certified: error <= 0.05, slack 12.5% (" in good(*race)  # resumed
+    assert "error <= 0.05, slack 12.5%" in good("status", file)
+    good("report", file, "-o", str(page))
+    assert "true median at most 12.5% above the smallest" in page.read_text()
+    for slack, why in [("1e", "give seconds, or a percentage"), ("%", "give seconds")]:
+        done = bestk("race", "true", "sleep 0.05", "--epsilon", slack)
+        assert (done.returncode, why in done.stderr) == (2, True)
+    done = bestk("race", "true", "sleep 0.05", "--epsilon", "10%", "--by", "mean")
+    assert (done.returncode, "means" in done.stderr) == (2, True)
+    good("race", "true", "sleep 0.05", "--epsilon", "0%", "--by", "pairs")  # no slack
+
+
 def test_what_can_be_compared_is_told():
     done = bestk("race", "true", "false", "--by", "max")
     assert done.returncode == 2

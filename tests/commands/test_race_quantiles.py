@@ -14,6 +14,8 @@ from bestk.report.page.study import write
 from bestk.report.terminal.race import RaceView, table
 from bestk.rewards import Bounded, Quantile
 from bestk.study import Study
+from bestk.study.certificate import make_certificate
+from bestk.verification import verify
 
 FAST, SLOW, SLEEPING = "true", "sleep 0.1", "sleep 60"
 
@@ -163,3 +165,29 @@ def test_what_is_compared_is_named_while_the_race_lasts(monkeypatch):
     console = Console(width=200, record=True, file=io.StringIO())
     console.print(RaceView(SimpleNamespace(study=race.study, failed=0)))
     assert "median time" in console.export_text()
+
+
+def test_a_slack_may_be_a_factor(tmp_path):
+    file = tmp_path / "race.db"
+    begun = raced(FAST, "true x", epsilon=3.0, relative=True, storage=file)
+    assert begun.study.problem.rewards == Quantile(relative=True)
+    begun.run(budget=4)
+    with pytest.raises(InputError, match=r"epsilon as a number of seconds was refused.* a factor"):
+        Race([FAST, "true x"], epsilon=3.0, storage=file)
+    resumed = Race([FAST, "true x"], epsilon=3.0, relative=True, storage=file, warmup=0)
+    result = resumed.run().result
+    assert result.certified
+    assert "slack 300% (" in result.proof
+    assert verify(make_certificate(file), file).verified
+
+
+def test_a_slack_as_a_factor_is_refused_where_there_is_none(tmp_path):
+    means, medians = tmp_path / "means.db", tmp_path / "medians.db"
+    with pytest.raises(InputError, match="epsilon as a factor was refused: means"):
+        Race([FAST, SLOW], by="mean", epsilon=0.1, relative=True)
+    raced(FAST, SLOW, by="mean", epsilon=0.1, storage=means).run(budget=2)
+    with pytest.raises(InputError, match="epsilon as a factor was refused: means"):
+        Race([FAST, SLOW], epsilon=0.1, relative=True, storage=means)
+    raced(FAST, SLOW, epsilon=0.1, storage=medians).run(budget=2)
+    with pytest.raises(InputError, match=r"epsilon as a factor was refused.* seconds"):
+        Race([FAST, SLOW], epsilon=0.1, relative=True, storage=medians)

@@ -73,9 +73,12 @@ def race(
     input: options.Input = None,
     output: options.Where = None,
     epsilon: Annotated[
-        float,
-        typer.Option(metavar="SECONDS", help="Slack: commands this close may be answered."),
-    ] = 0.0,
+        str,
+        typer.Option(
+            metavar="SECONDS|PERCENT%",
+            help="Slack: commands this close to the k-th fastest may be answered. Means: seconds.",
+        ),
+    ] = "0",
     delta: inputs.Delta = 0.05,
     shell: Annotated[
         bool, typer.Option("--shell", help="Run the commands by the shell: pipes, redirections.")
@@ -123,13 +126,14 @@ def race(
     _check(exports, output, storage, json)
     scans = options.words(parameter_scan, "--parameter-scan")
     lists = options.words(parameter_list, "--parameter-list")
+    slack, relative = options.read_slack(epsilon)
     heed_signals()
     if by not in (None, MEDIAN, MEAN, PAIRS):
         raise UnknownName("comparison for --by", by, (MEDIAN, MEAN, PAIRS))
     with reading(storage or "the race"):
         made = PairedRace if by == PAIRS else Race
         found = made(
-            commands, k=k, delta=delta, epsilon=epsilon, by=by, quantile=quantile,
+            commands, k=k, delta=delta, epsilon=slack, by=by, quantile=quantile, relative=relative,
             warmup=warmup, max_time=max_time, shell=shell, setup=setup,
             parameters=read_parameters(scans, parameter_step_size or (), lists),
             prepare=prepare, conclude=conclude, cleanup=cleanup, ignore_failure=ignore_failure,

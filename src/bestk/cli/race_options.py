@@ -50,6 +50,18 @@ def words(given: list[str] | None, option: str) -> list[list[str]]:
     return found
 
 
+def read_slack(text: str) -> tuple[float, bool]:
+    """A slack in seconds or in percent, and whether it is the latter: then it is a factor."""
+    number = text.removesuffix("%")
+    try:
+        slack = float(number if number == text else f"{number}e-2")
+    except ValueError:
+        raise InputError(
+            f"--epsilon {text} was refused: give seconds, or a percentage as in 10%"
+        ) from None
+    return slack, number != text and slack > 0.0
+
+
 def read_input(text: str | None) -> Path | None:
     """The file that commands read; none for `null`."""
     if text is None or text == "null":

@@ -39,6 +39,10 @@ from bestk.study.study import Study
 NAME = "race"  # of the study
 FACTOR = 3.0  # the cap, in warm-up times of the (k+1)-th fastest command
 MEDIAN, MEAN = "median", "mean"
+OF_MEANS = (
+    "epsilon as a factor was refused: means are compared up to a number of seconds; give one, or"
+    " compare medians"
+)
 
 Watch = Callable[[Runner], AbstractContextManager[object]]  # shows a run while it lasts
 
@@ -71,24 +75,26 @@ def default_cap(warm_ups: Sequence[float], k: int) -> float:
     return FACTOR * sorted(warm_ups)[k]
 
 
-def compared(by: str | None, quantile: float | None) -> Quantile | None:
-    """What `by` and `quantile` ask for; None for means."""
+def compared(by: str | None, quantile: float | None, relative: bool = False) -> Quantile | None:
+    """What `by` and `quantile` ask for; None for means. The slack is a factor if `relative`."""
     if by not in (None, MEDIAN, MEAN):
         raise UnknownName("by", by, (MEDIAN, MEAN))
-    if quantile is None:
-        return None if by == MEAN else Quantile()
-    if by is not None:
+    if quantile is not None and by is not None:
         raise InputError(f"by={by!r} was refused: the quantile {quantile} is what is compared")
-    return Quantile(quantile)
+    if by == MEAN:
+        if relative:
+            raise InputError(OF_MEANS)
+        return None
+    return Quantile(0.5 if quantile is None else quantile, relative)
 
 
 class Race:
     """A race of commands: first `warm_up`, then `run`.
 
     Commands are split into words as a shell does and run without one, unless `shell`. They are
-    compared `by` "median" (the default) or "mean", or by a `quantile`. `max_time` is a limit for
-    every run. A race that is kept in a file (`storage`) goes on from there, compared as it was,
-    with the limit that it had.
+    compared `by` "median" (the default) or "mean", or by a `quantile`, up to `epsilon` seconds; if
+    `relative`, up to a factor 1 + epsilon. `max_time` is a limit for every run. A race that is kept
+    in a file (`storage`) goes on from there, compared as it was, with the limit that it had.
 
     `setup` runs once for every command before its first run, `cleanup` after the race, `prepare`
     before every run and `conclude` after it: one command for all, or, of the last two, one for
@@ -106,6 +112,7 @@ class Race:
         epsilon: float = 0.0,
         by: str | None = None,
         quantile: float | None = None,
+        relative: bool = False,
         warmup: int = 1,
         max_time: float | None = None,
         parameters: Mapping[str, Sequence[str]] | None = None,
@@ -122,7 +129,7 @@ class Race:
         storage: str | os.PathLike[str] | None = None,
     ) -> None:
         k, warmup = integer(k, "k"), integer(warmup, "warmup")
-        wanted = compared(by, quantile)
+        wanted = compared(by, quantile, relative)
         if warmup < 0:
             raise InputError(f"{warmup} warm-ups were refused: there must be at least 0")
         if max_time is not None and math.isinf(max_time := duration(max_time, "max_time")):
@@ -145,7 +152,7 @@ class Race:
         self._limit = max_time  # of runs that are compared by a quantile
         self._compared = wanted
         if next(iter(self._log.read(NAME)), None) is not None:
-            self._resume(is_free=by is None and quantile is None)
+            self._resume(is_free=by is None and quantile is None, is_relative=relative)
         if self._compared is None and self._study is None and warmup == 0 and max_time is None:
             raise InputError(
                 "0 warm-ups were refused: the cap of means comes from the warm-up times, so there"
@@ -156,12 +163,20 @@ class Race:
         self.interrupted: list[str] = []  # commands of runs that count as cut for it
         self.unclean: list[str] = []  # cleanups that failed: what was found stands
 
-    def _resume(self, *, is_free: bool) -> None:
+    def _resume(self, *, is_free: bool, is_relative: bool) -> None:
         """Go on with what is in the log, refusing what does not agree with it."""
         begun = self._open(None, None)
         rewards = begun.problem.rewards
         if not isinstance(rewards, Quantile) and _cap_of(rewards) is None:
             raise InputError(f"the study {NAME!r} was refused: it is no race, its rewards no times")
+        if is_relative and not isinstance(rewards, Quantile):
+            raise InputError(OF_MEANS)
+        if isinstance(rewards, Quantile) and rewards.relative != is_relative:
+            kinds = {True: "a factor", False: "a number of seconds"}
+            raise InputError(
+                f"epsilon as {kinds[is_relative]} was refused: the race was begun with"
+                f" {kinds[not is_relative]}"
+            )
         if is_free:
             self._compared = rewards if isinstance(rewards, Quantile) else None
         if self._compared is not None:
