@@ -2,7 +2,6 @@
 
 import io
 import statistics
-from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -163,7 +162,7 @@ def test_what_is_compared_is_named_while_the_race_lasts(monkeypatch):
     race.run(budget=2)
     monkeypatch.setattr("bestk.report.terminal.race.QUIET", -1.0)
     console = Console(width=200, record=True, file=io.StringIO())
-    console.print(RaceView(SimpleNamespace(study=race.study, failed=0)))
+    console.print(RaceView(race))
     assert "median time" in console.export_text()
 
 

@@ -20,7 +20,6 @@ from bestk.report.cells import text_cell
 
 if TYPE_CHECKING:
     from bestk.commands.race import Race, RaceResult
-    from bestk.study import Runner
 
     Written = Callable[[Race], str]
 
@@ -240,7 +239,7 @@ def _finish(found: Race, outcome: RaceResult, storage: str | None, json: bool) -
     return 0 if outcome.result.certified else 3
 
 
-def _watch(runner: Runner) -> AbstractContextManager[object]:
+def _watch(race: Race) -> AbstractContextManager[object]:
     """A live table on a terminal, silence in a pipe."""
     from rich.console import Console
     from rich.live import Live
@@ -251,5 +250,4 @@ def _watch(runner: Runner) -> AbstractContextManager[object]:
     console = Console(stderr=True)
     if not console.is_terminal or console.is_dumb_terminal:
         return nullcontext()
-    view = RaceView(runner)
-    return Live(view, console=console, refresh_per_second=REFRESHES, transient=True)
+    return Live(RaceView(race), console=console, refresh_per_second=REFRESHES, transient=True)

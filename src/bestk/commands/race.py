@@ -44,7 +44,7 @@ OF_MEANS = (
     " compare medians"
 )
 
-Watch = Callable[[Runner], AbstractContextManager[object]]  # shows a run while it lasts
+Watch = Callable[["Race"], AbstractContextManager[object]]  # shows a race while it lasts
 
 
 @dataclass(frozen=True)
@@ -217,6 +217,10 @@ class Race:
         """Counted runs so far."""
         return self.study.samples
 
+    def now(self) -> Result:
+        """What is known so far; may be asked for from another thread."""
+        return self.study.summary(None)
+
     # --- running ----------------------------------------------------------------------------------
 
     def warm_up(self, tick: Callable[[], None] | None = None) -> None:
@@ -282,7 +286,7 @@ class Race:
             runner = Runner(self.study, self._measure, budget=budget, retries=0)
             runner.say = None  # the table says at the end which epsilon would do
             self._setup()
-            with watch(runner), alone():
+            with watch(self), alone():
                 result = runner.run()
         except ArmFailedError as error:
             raise self._trouble or error from None

@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from bestk.commands.paired import PAIRS
-from bestk.commands.race import MEAN, RaceResult
+from bestk.commands.race import MEAN, Race, RaceResult
 from bestk.commands.relative import Ratio
-from bestk.report.terminal.live import View
+from bestk.report.terminal.live import figures
 from bestk.report.terminal.standings import COLOURS
 from bestk.report.terminal.tables import columns
 from bestk.report.text import printable
@@ -113,10 +113,19 @@ def _proof(race: RaceResult) -> str:
     return "; ".join(parts)
 
 
-class RaceView(View):
+class RaceView:
     """A race while it lasts, where it lasts long enough to be looked at."""
 
+    def __init__(self, race: Race) -> None:
+        self.race, self.started, self.before = race, time.monotonic(), race.counted
+        self._seen = -1
+        self._result: Result | None = None
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        if time.monotonic() - self.started >= QUIET:
-            yield table(self.result, (), self.result.compares)
-            yield Text("   ".join(self.figures()))
+        elapsed = time.monotonic() - self.started
+        if elapsed < QUIET:
+            return
+        if self._result is None or self._seen != self.race.counted:
+            self._seen, self._result = self.race.counted, self.race.now()
+        yield table(self._result, (), self.race.by)
+        yield Text("   ".join(figures(self._result, self.before, elapsed, "runs")))
