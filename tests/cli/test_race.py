@@ -92,6 +92,14 @@ def test_a_slack_in_percent_is_a_factor(tmp_path):
     good("race", "true", "sleep 0.05", "--epsilon", "0%", "--by", "pairs")  # no slack
 
 
+@pytest.mark.parametrize("none", ["-N", "--no-shell", "--shell=none"])
+def test_hyperfines_ways_to_say_no_shell_and_to_show_output(none):
+    said = good("race", none, "--show-output", "echo 'seen; true'", "sleep 0.05")
+    assert "seen; true\n" in said
+    done = bestk("race", "--show-output", "--output", "null", "true", "sleep 0.05")
+    assert (done.returncode, "--output null" in done.stderr) == (2, True)
+
+
 def test_what_can_be_compared_is_told():
     done = bestk("race", "true", "false", "--by", "max")
     assert done.returncode == 2

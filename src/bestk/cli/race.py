@@ -71,6 +71,7 @@ def race(
     ignore_failure: options.IgnoreFailure = False,
     input: options.Input = None,
     output: options.Where = None,
+    show_output: options.ShowOutput = False,
     epsilon: Annotated[
         str,
         typer.Option(
@@ -80,7 +81,10 @@ def race(
     ] = "0",
     delta: inputs.Delta = 0.05,
     shell: Annotated[
-        bool, typer.Option("--shell", help="Run the commands by the shell: pipes, redirections.")
+        bool,
+        typer.Option(
+            "--shell/--no-shell", " /-N", help="Run the commands by the shell: pipes, redirections."
+        ),
     ] = False,
     budget: Annotated[
         int | None, typer.Option(min=1, help="The most counted runs.", show_default="none")
@@ -122,6 +126,7 @@ def race(
         _csv: export_csv,
         _markdown: export_markdown,
     }
+    output = options.shown(output) if show_output else output
     _check(exports, output, storage, json)
     scans = options.words(parameter_scan, "--parameter-scan")
     lists = options.words(parameter_list, "--parameter-list")
