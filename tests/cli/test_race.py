@@ -61,6 +61,22 @@ def test_a_cleanup_that_fails_is_told_after_the_result():
     assert "prepares the run of 'true' failed" in done.stderr
 
 
+@pytest.mark.parametrize("by", ["median", "pairs"])
+def test_an_interrupt_is_exit_code_130_whatever_becomes_of_the_cleanup(by, tmp_path):
+    signs = tmp_path / "signs"
+    os.mkfifo(signs)
+    slow = f"sh -c 'echo > {signs}; exec sleep 100'"
+    race = ("race", slow, "sleep 100", "--warmup", "0", "--seed", "1", "--by", by)
+    with start(*race, "--cleanup", "false") as process:
+        pipe = os.open(signs, os.O_RDWR)
+        assert select.select([pipe], [], [], PATIENCE)[0]
+        os.close(pipe)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert err.count("cleans up after the runs") == 2
+
+
 def test_status_and_report_show_units(tmp_path):
     file, page = str(tmp_path / "race.db"), tmp_path / "page.html"
     slack = ("--epsilon", "0.0025")

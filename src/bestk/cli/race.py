@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     Written = Callable[[Race], str]
 
+INTERRUPTED = 130  # the exit code, whatever else went wrong
+
 
 def race(
     commands: Annotated[
@@ -149,7 +151,7 @@ def race(
     finally:
         for text in found.unclean:
             note(f"bestk: {text}")
-    raise SystemExit(2 if found.unclean else code)
+    raise SystemExit(2 if found.unclean and code != INTERRUPTED else code)
 
 
 def _race(
@@ -240,7 +242,7 @@ def _finish(found: Race, outcome: RaceResult, storage: str | None, json: bool) -
     if outcome.result.stopped == "interrupted":
         kept = "run it again to resume" if storage else "this is the result so far"
         note(f"bestk: interrupted; {kept}")
-        return 130
+        return INTERRUPTED
     return 0 if outcome.result.certified else 3
 
 
