@@ -9,6 +9,7 @@ import bestk
 from bestk.errors import InputError
 from bestk.report.page.study import write
 from bestk.report.terminal import standings
+from bestk.study.advice import Adviser
 from bestk.study.certificate import make_certificate
 from bestk.verification import verify
 
@@ -165,3 +166,19 @@ def test_evaluations_and_plans_are_refused():
 def test_a_quantile_lies_between_zero_and_one(q):
     with pytest.raises(InputError):
         bestk.Quantile(q)
+
+
+@pytest.mark.parametrize("is_even", [False, True])
+def test_nothing_is_foretold_where_the_slack_jumps_from_value_to_value(is_even):
+    dice = np.random.default_rng(5)
+    study = begun()
+    for _ in range(40):
+        (pull,) = study.ask()
+        value = dice.normal()  # all arms alike
+        study.tell(pull, value if is_even else float(value > 0.0))
+    assert study.result.certifiable_epsilon is not None
+    assert study.forecasts is is_even
+    assert (study.result.forecast is not None) is is_even
+    assert (study.slack_for(100) is not None) is is_even
+    said = Adviser(study, budget=45).look() or ""
+    assert ("would do for about epsilon" in said) is is_even
