@@ -132,6 +132,13 @@ def test_bad_input_gets_one_message_and_exit_code_2(case):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("option", [("--quantile", "0.5"), ("--rewards", "quantile")])
+def test_a_plan_of_quantiles_is_refused_with_what_to_do_instead(option):
+    done = bestk("plan", "--means", "1,1.5", "--k", "1", *option)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "bestk simulate --quantile 0.5 --law log-normal" in done.stderr
+
+
 def test_a_missing_matplotlib_is_said_before_the_work(tmp_path):
     (tmp_path / "matplotlib.py").write_text("raise ImportError")
     done = bestk(

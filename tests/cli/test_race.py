@@ -61,6 +61,22 @@ def test_a_cleanup_that_fails_is_told_after_the_result():
     assert "prepares the run of 'true' failed" in done.stderr
 
 
+@pytest.mark.parametrize("by", ["median", "pairs"])
+def test_an_interrupt_is_exit_code_130_whatever_becomes_of_the_cleanup(by, tmp_path):
+    signs = tmp_path / "signs"
+    os.mkfifo(signs)
+    slow = f"sh -c 'echo > {signs}; exec sleep 100'"
+    race = ("race", slow, "sleep 100", "--warmup", "0", "--seed", "1", "--by", by)
+    with start(*race, "--cleanup", "false") as process:
+        pipe = os.open(signs, os.O_RDWR)
+        assert select.select([pipe], [], [], PATIENCE)[0]
+        os.close(pipe)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert err.count("cleans up after the runs") == 2
+
+
 def test_status_and_report_show_units(tmp_path):
     file, page = str(tmp_path / "race.db"), tmp_path / "page.html"
     slack = ("--epsilon", "0.0025")
@@ -74,6 +90,30 @@ def test_status_and_report_show_units(tmp_path):
     assert "true median at most 2.5 ms above the smallest" in text
     assert "slack 2.5 ms" in text
     assert "<dd>2.5 ms</dd>" in text
+
+
+def test_a_slack_in_percent_is_a_factor(tmp_path):
+    file, page = str(tmp_path / "race.db"), tmp_path / "page.html"
+    race = ("race", "true", "sleep 0.05", "--storage", file, "--seed", "1", "--epsilon", "12.5%")
+    assert "certified: error <= 0.05, slack 12.5% (" in good(*race)
+    assert "certified: error <= 0.05, slack 12.5% (" in good(*race)  # resumed
+    assert "error <= 0.05, slack 12.5%" in good("status", file)
+    good("report", file, "-o", str(page))
+    assert "true median at most 12.5% above the smallest" in page.read_text()
+    for slack, why in [("1e", "give seconds, or a percentage"), ("%", "give seconds")]:
+        done = bestk("race", "true", "sleep 0.05", "--epsilon", slack)
+        assert (done.returncode, why in done.stderr) == (2, True)
+    done = bestk("race", "true", "sleep 0.05", "--epsilon", "10%", "--by", "mean")
+    assert (done.returncode, "means" in done.stderr) == (2, True)
+    good("race", "true", "sleep 0.05", "--epsilon", "0%", "--by", "pairs")  # no slack
+
+
+@pytest.mark.parametrize("none", ["-N", "--no-shell", "--shell=none"])
+def test_hyperfines_ways_to_say_no_shell_and_to_show_output(none):
+    said = good("race", none, "--show-output", "echo 'seen; true'", "sleep 0.05")
+    assert "seen; true\n" in said
+    done = bestk("race", "--show-output", "--output", "null", "true", "sleep 0.05")
+    assert (done.returncode, "--output null" in done.stderr) == (2, True)
 
 
 def test_what_can_be_compared_is_told():

@@ -2,6 +2,7 @@
 
 import io
 import math
+from contextlib import contextmanager
 from itertools import pairwise
 
 import numpy as np
@@ -11,7 +12,7 @@ from rich.console import Console
 from bestk.commands.paired import PairedRace
 from bestk.commands.pairs import Pairs
 from bestk.errors import ArmFailedError, InputError
-from bestk.report.terminal.race import table
+from bestk.report.terminal.race import RaceView, table
 
 FAST, SLOW = "true", "sleep 0.02"
 
@@ -151,3 +152,21 @@ def test_a_failed_run_is_no_time_here_either(tmp_path):
 def test_what_pairs_do_not_have_is_refused(settings):
     with pytest.raises(InputError, match="a race by pairs has no"):
         PairedRace([FAST, SLOW], **settings)
+
+
+def test_a_race_in_blocks_is_shown_while_it_lasts(monkeypatch):
+    monkeypatch.setattr("bestk.report.terminal.race.QUIET", -1.0)
+    console, views = Console(width=200, record=True, file=io.StringIO()), []
+
+    @contextmanager
+    def watch(race):
+        views.append(RaceView(race))
+        console.print(views[0])  # before the first run
+        yield
+
+    raced(FAST, SLOW).run(watch=watch)
+    assert "undecided" in console.export_text()
+    console.print(views[0])
+    said = console.export_text()
+    assert "median time" in said
+    assert "1 in, 1 out, 0 undecided" in said

@@ -121,7 +121,10 @@ def test_what_is_not_certified_says_at_which_epsilon_it_would_be():
     assert said in OPEN._repr_html_()
     assert said in OPEN.plot().get_title(loc="left")
     assert "with epsilon = 0.124 it would be certified now" in standings.conclusion(OPEN)
-    assert "--epsilon 0.124" in race_table.lines(RaceResult(OPEN, 1.0, {}, {}))[0]
+    assert (
+        "certified as it is with a slack of 0.124"
+        in race_table.lines(RaceResult(OPEN, 1.0, {}, {}))[0]
+    )
     unknown = replace(OPEN, certifiable_epsilon=None)
     assert "not certified\n" in str(unknown) + "\n"
     assert "epsilon" not in str(unknown)
@@ -129,6 +132,13 @@ def test_what_is_not_certified_says_at_which_epsilon_it_would_be():
 
 def test_what_is_certified_says_the_error_and_the_slack():
     assert str(PROVED).endswith("certified: error <= 0.05, slack 0.1 (Theorem 1)")
+    assert replace(PROVED, unit="s").proof == "certified: error <= 0.05, slack 100 ms (Theorem 1)"
+    assert "slack 0.1 points (" in replace(PROVED, unit="points").proof
+    assert "slack 10% (" in replace(PROVED, unit="s", relative_slack=True).proof
+    assert "epsilon = 12.4% it" in replace(OPEN, unit="s", relative_slack=True).proof
+    assert [PROVED.rounded_up(x) for x in (0.05, 0.1, 0.097641, 2, 1234.5)] == [
+        "0.05", "0.1", "0.0977", "2", "1240",
+    ]  # fmt: skip
     exact = replace(PROVED, certifiable_epsilon=0.0)
     assert str(exact).endswith("certified: error <= 0.05 (Theorem 1)")
 

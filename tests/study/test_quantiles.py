@@ -7,6 +7,9 @@ import pytest
 
 import bestk
 from bestk.errors import InputError
+from bestk.report.page.study import write
+from bestk.report.terminal import standings
+from bestk.study.advice import Adviser
 from bestk.study.certificate import make_certificate
 from bestk.verification import verify
 
@@ -70,6 +73,24 @@ def test_a_certificate_of_another_quantile_is_not_verified(tmp_path):
     certificate = make_certificate(path)
     problem = {**certificate["problem"], "rewards": {"family": "quantile", "q": 0.6}}
     assert not verify({**certificate, "problem": problem}, path).verified
+
+
+@pytest.mark.parametrize(
+    ("maximize", "says"),
+    [(False, "at most 20% above the smallest"), (True, "at most 20% of its own below the largest")],
+)
+def test_a_slack_that_is_a_factor_is_shown_in_percent(tmp_path, maximize, says):
+    path, page = tmp_path / "study.db", tmp_path / "page.html"
+    rewards = bestk.Quantile(relative=True)
+    study = begun(path, rewards=rewards, epsilon=0.2, maximize=maximize)
+    result = ended(study, times(1))
+    assert "slack 20% (" in result.proof
+    assert result.to_dict()["relative_slack"] is True
+    assert "relative_slack" not in ended(begun(), times(1)).to_dict()
+    assert "certified: error <= 0.1, slack 20% (" in standings.conclusion(result)[1]
+    write(path, page)
+    assert says in page.read_text()
+    assert "<dd>20%</dd>" in page.read_text()
 
 
 def test_results_show_the_quantile_of_what_was_observed():
@@ -145,3 +166,19 @@ def test_evaluations_and_plans_are_refused():
 def test_a_quantile_lies_between_zero_and_one(q):
     with pytest.raises(InputError):
         bestk.Quantile(q)
+
+
+@pytest.mark.parametrize("is_even", [False, True])
+def test_nothing_is_foretold_where_the_slack_jumps_from_value_to_value(is_even):
+    dice = np.random.default_rng(5)
+    study = begun()
+    for _ in range(40):
+        (pull,) = study.ask()
+        value = dice.normal()  # all arms alike
+        study.tell(pull, value if is_even else float(value > 0.0))
+    assert study.result.certifiable_epsilon is not None
+    assert study.forecasts is is_even
+    assert (study.result.forecast is not None) is is_even
+    assert (study.slack_for(100) is not None) is is_even
+    said = Adviser(study, budget=45).look() or ""
+    assert ("would do for about epsilon" in said) is is_even

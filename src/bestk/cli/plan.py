@@ -70,6 +70,7 @@ def plan(
         typer.Option(metavar="FILE", help="Draw the sweep, as .png or .svg; sweeps if not asked."),
     ] = None,
     rewards: inputs.Family = None,
+    quantile: Annotated[float | None, typer.Option(hidden=True)] = None,  # refused with advice
     sigma: inputs.Sigma = None,
     low: inputs.Low = None,
     high: inputs.High = None,
@@ -87,7 +88,8 @@ def plan(
 
     replay = data, array, draw
     made = inputs.top_k_instance(instance, k, arms, alpha, means, minimize, replay)
-    assumed = inputs.assumed_rewards(made, rewards, sigma, low, high)
+    family = rewards if quantile is None else "quantile"
+    assumed = inputs.assumed_rewards(made, family, sigma, low, high)
     if plot is not None:
         inputs.check_plot(plot)
         epsilon_sweep = epsilon_sweep or AUTO

@@ -20,9 +20,10 @@ from bestk.report.cells import text_cell
 
 if TYPE_CHECKING:
     from bestk.commands.race import Race, RaceResult
-    from bestk.study import Runner
 
     Written = Callable[[Race], str]
+
+INTERRUPTED = 130  # the exit code, whatever else went wrong
 
 
 def race(
@@ -72,13 +73,20 @@ def race(
     ignore_failure: options.IgnoreFailure = False,
     input: options.Input = None,
     output: options.Where = None,
+    show_output: options.ShowOutput = False,
     epsilon: Annotated[
-        float,
-        typer.Option(metavar="SECONDS", help="Slack: commands this close may be answered."),
-    ] = 0.0,
+        str,
+        typer.Option(
+            metavar="SECONDS|PERCENT%",
+            help="Slack: commands this close to the k-th fastest may be answered. Means: seconds.",
+        ),
+    ] = "0",
     delta: inputs.Delta = 0.05,
     shell: Annotated[
-        bool, typer.Option("--shell", help="Run the commands by the shell: pipes, redirections.")
+        bool,
+        typer.Option(
+            "--shell/--no-shell", " /-N", help="Run the commands by the shell: pipes, redirections."
+        ),
     ] = False,
     budget: Annotated[
         int | None, typer.Option(min=1, help="The most counted runs.", show_default="none")
@@ -120,16 +128,18 @@ def race(
         _csv: export_csv,
         _markdown: export_markdown,
     }
+    output = options.shown(output) if show_output else output
     _check(exports, output, storage, json)
     scans = options.words(parameter_scan, "--parameter-scan")
     lists = options.words(parameter_list, "--parameter-list")
+    slack, relative = options.read_slack(epsilon)
     heed_signals()
     if by not in (None, MEDIAN, MEAN, PAIRS):
         raise UnknownName("comparison for --by", by, (MEDIAN, MEAN, PAIRS))
     with reading(storage or "the race"):
         made = PairedRace if by == PAIRS else Race
         found = made(
-            commands, k=k, delta=delta, epsilon=epsilon, by=by, quantile=quantile,
+            commands, k=k, delta=delta, epsilon=slack, by=by, quantile=quantile, relative=relative,
             warmup=warmup, max_time=max_time, shell=shell, setup=setup,
             parameters=read_parameters(scans, parameter_step_size or (), lists),
             prepare=prepare, conclude=conclude, cleanup=cleanup, ignore_failure=ignore_failure,
@@ -141,7 +151,7 @@ def race(
     finally:
         for text in found.unclean:
             note(f"bestk: {text}")
-    raise SystemExit(2 if found.unclean else code)
+    raise SystemExit(2 if found.unclean and code != INTERRUPTED else code)
 
 
 def _race(
@@ -191,7 +201,8 @@ def _every_run(found: Race) -> str:
     writer = csv.writer(file)
     writer.writerow(("command", "seq", "seconds", "cut"))
     for run in found.runs():
-        writer.writerow((text_cell(run.command), run.seq, run.seconds, str(run.cut).lower()))
+        seconds = run.seconds if run.is_timed else ""
+        writer.writerow((text_cell(run.command), run.seq, seconds, str(run.cut).lower()))
     return file.getvalue()
 
 
@@ -223,11 +234,7 @@ def _finish(found: Race, outcome: RaceResult, storage: str | None, json: bool) -
     if json:
         show_json(outcome.to_dict())
     else:
-        show(
-            race_table.table(
-                outcome.result, race_table.at_least(outcome), outcome.by, outcome.relative
-            )
-        )
+        show(race_table.table(outcome.result, outcome.at_least, outcome.by, outcome.relative))
         timings = found.timings()
         show(timings_table(timings.values()))
         for line in (*race_table.lines(outcome), *warnings(timings, found.shell)):
@@ -235,11 +242,11 @@ def _finish(found: Race, outcome: RaceResult, storage: str | None, json: bool) -
     if outcome.result.stopped == "interrupted":
         kept = "run it again to resume" if storage else "this is the result so far"
         note(f"bestk: interrupted; {kept}")
-        return 130
+        return INTERRUPTED
     return 0 if outcome.result.certified else 3
 
 
-def _watch(runner: Runner) -> AbstractContextManager[object]:
+def _watch(race: Race) -> AbstractContextManager[object]:
     """A live table on a terminal, silence in a pipe."""
     from rich.console import Console
     from rich.live import Live
@@ -250,5 +257,4 @@ def _watch(runner: Runner) -> AbstractContextManager[object]:
     console = Console(stderr=True)
     if not console.is_terminal or console.is_dumb_terminal:
         return nullcontext()
-    view = RaceView(runner)
-    return Live(view, console=console, refresh_per_second=REFRESHES, transient=True)
+    return Live(RaceView(race), console=console, refresh_per_second=REFRESHES, transient=True)

@@ -24,13 +24,14 @@ WAYS = ("null", "pipe", "inherit")  # where output may go, beside a file
 
 
 class RaceCommand(TyperCommand):
-    """Takes options of several words, as in `-P NAME MIN MAX`."""
+    """Takes options of several words, as in `-P NAME MIN MAX`, and `--shell=none` for `-N`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments, the words of such an option joined before."""
         whole, rest = [], list(args)
         while rest:
-            whole.append(rest.pop(0))
+            word = rest.pop(0)
+            whole.append("-N" if word == "--shell=none" else word)
             if whole[-1] == "--":
                 whole += rest
                 break
@@ -50,6 +51,18 @@ def words(given: list[str] | None, option: str) -> list[list[str]]:
     return found
 
 
+def read_slack(text: str) -> tuple[float, bool]:
+    """A slack in seconds or in percent, and whether it is the latter: then it is a factor."""
+    number = text.removesuffix("%")
+    try:
+        slack = float(number if number == text else f"{number}e-2")
+    except ValueError:
+        raise InputError(
+            f"--epsilon {text} was refused: give seconds, or a percentage as in 10%"
+        ) from None
+    return slack, number != text and slack > 0.0
+
+
 def read_input(text: str | None) -> Path | None:
     """The file that commands read; none for `null`."""
     if text is None or text == "null":
@@ -58,6 +71,13 @@ def read_input(text: str | None) -> Path | None:
     if not path.is_file():
         raise InputError(f"--input {text} was refused: there is no such file")
     return path
+
+
+def shown(output: str | None) -> str:
+    """Where output goes that is to be shown."""
+    if output not in (None, "inherit"):
+        raise InputError(f"--show-output was refused: --output {output} says where output goes")
+    return "inherit"
 
 
 def read_output(text: str | None) -> Output:
@@ -136,6 +156,7 @@ Where = Annotated[
         show_default="a temporary file",
     ),
 ]  # fmt: skip
+ShowOutput = Annotated[bool, typer.Option("--show-output", help="The same as --output inherit.")]
 Runs = Annotated[
     int | None,
     typer.Option(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import random
 import statistics
+import threading
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from typing import Any
@@ -42,6 +42,7 @@ class PairedRace(Race):
         self.delta = float(self._settings["delta"])
         self._runs: list[Run] = []
         self._blocks: list[dict[str, float]] = []
+        self._lock = threading.Lock()  # of the rule: another thread may show it
 
     @property
     def by(self) -> str:
@@ -60,7 +61,7 @@ class PairedRace(Race):
     def run(
         self,
         budget: int | None = None,
-        watch: Watch = nullcontext,  # noqa: ARG002 - that shows a study
+        watch: Watch = nullcontext,
         *,
         runs: int | None = None,
         min_runs: int | None = None,
@@ -69,28 +70,30 @@ class PairedRace(Race):
 
         With `runs` there are exactly so many blocks of all commands, with `min_runs` at least.
         """
-        started, stopped = time.monotonic(), None
-        commands = [str(arm) for arm in self.study.arms]
-        rule = Pairs(len(commands), self.k, self.delta)
+        stopped: Stopped | None = None
+        self._started = time.monotonic()
+        self._commands = [str(arm) for arm in self.study.arms]
+        self._rule = Pairs(len(self._commands), self.k, self.delta)
         try:
             least, most = self._planned(runs, min_runs, budget)
             most = None if most is None else count(most, "budget", 0)
             self._setup()
-            stopped = self._race(rule, commands, least, most)
+            with watch(self):
+                stopped = self._race(least, most)
         except KeyboardInterrupt:
             stopped = "interrupted"
         finally:
             kill_running()
             self.clean_up()
-        if rule.is_over:
-            stopped = "rule"
-        result = self._result(rule, commands, time.monotonic() - started, stopped)
-        cut = Counter(run.command for run in self._runs if run.cut)
-        return RaceResult(result, self.cap, dict(cut), self.failed, PAIRS, self._relative(result))
+        result = self._result("rule" if self._rule.is_over else stopped)
+        return self._found(result, self._relative(result))
 
-    def _race(
-        self, rule: Pairs, commands: Sequence[str], least: int, most: int | None
-    ) -> Stopped | None:
+    def now(self) -> Result:
+        """What is known so far; may be asked for from another thread."""
+        return self._result(None)
+
+    def _race(self, least: int, most: int | None) -> Stopped | None:
+        rule, commands = self._rule, self._commands
         while len(self._blocks) < least or not rule.is_over:
             block = rule.remaining if len(self._blocks) >= least else list(range(rule.n))
             if most is not None and self.counted + len(block) > most:
@@ -100,7 +103,8 @@ class PairedRace(Race):
             for i in order.sample(block, len(block)):
                 times[i] = self._counted_run(commands[i])
             self._blocks.append({commands[i]: seconds for i, seconds in times.items()})
-            rule.tell(times)
+            with self._lock:
+                rule.tell(times)
         return None
 
     def _counted_run(self, command: str) -> float:
@@ -115,15 +119,16 @@ class PairedRace(Race):
         )  # fmt: skip
         return seconds
 
-    def _result(
-        self, rule: Pairs, commands: Sequence[str], seconds: float, stopped: Stopped | None
-    ) -> Result:
+    def _result(self, stopped: Stopped | None) -> Result:
         """What a study would say, the fastest first; `mean` holds the median of the times."""
+        rule, commands = self._rule, self._commands
         times = {c: [run.seconds for run in self._runs if run.command == c] for c in commands}
         middle = {c: statistics.median(own) if own else None for c, own in times.items()}
-        statuses: dict[int, Status] = dict.fromkeys(rule.inside, "in")
-        statuses |= dict.fromkeys(rule.outside, "out")
-        wins = rule.won.sum(axis=1) - rule.won.sum(axis=0)
+        with self._lock:
+            statuses: dict[int, Status] = dict.fromkeys(rule.inside, "in")
+            statuses |= dict.fromkeys(rule.outside, "out")
+            wins = rule.won.sum(axis=1) - rule.won.sum(axis=0)
+            certified = rule.is_over
         order = {"in": 0, "undecided": 1, "out": 2}
         status = {i: statuses.get(i, "undecided") for i in range(rule.n)}
         places = sorted(status, key=lambda i: (order[status[i]], -wins[i]))
@@ -131,11 +136,11 @@ class PairedRace(Race):
             ArmResult(c, middle[c], None, None, len(times[c]), 0, status[i])
             for i, c in ((i, commands[i]) for i in places)
         )
-        certified = rule.is_over
         return Result(
             study=PAIRS, top=tuple(commands[i] for i in places[: rule.k]), certified=certified,
             error_bound=self.delta if certified else None,
-            theorem=THEOREM if certified else None, samples=self.counted, seconds=seconds,
+            theorem=THEOREM if certified else None, samples=self.counted,
+            seconds=time.monotonic() - self._started,
             stopped=stopped, tied=False, certifiable_epsilon=0.0 if certified else None,
             forecast=None, arms=arms, maximize=False, compares="median", unit=SECONDS,
         )  # fmt: skip

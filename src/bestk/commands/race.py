@@ -22,7 +22,7 @@ from bestk.arguments import count, duration, integer
 from bestk.commands.entrants import Each, Settings, read_entrants
 from bestk.commands.process import Output, how_it_failed, kill_running
 from bestk.commands.relative import Ratio, relative
-from bestk.commands.runs import NEVER, Run, agreed_limit, interrupted, kept, read_runs
+from bestk.commands.runs import NEVER, Run, agreed_limit, at_least, interrupted, kept, read_runs
 from bestk.commands.timings import Timing, timings
 from bestk.compiled.live import alone
 from bestk.decisions import TopK
@@ -39,8 +39,12 @@ from bestk.study.study import Study
 NAME = "race"  # of the study
 FACTOR = 3.0  # the cap, in warm-up times of the (k+1)-th fastest command
 MEDIAN, MEAN = "median", "mean"
+OF_MEANS = (
+    "epsilon as a factor was refused: means are compared up to a number of seconds; give one, or"
+    " compare medians"
+)
 
-Watch = Callable[[Runner], AbstractContextManager[object]]  # shows a run while it lasts
+Watch = Callable[["Race"], AbstractContextManager[object]]  # shows a race while it lasts
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,7 @@ class RaceResult:
     failed: dict[str, str]  # the commands that left the race in warm-up, and why
     by: str = MEAN  # what was compared: mean, median, or which quantile
     relative: dict[str, Ratio] = field(default_factory=dict)  # to the fastest
+    at_least: set[str] = field(default_factory=set)  # commands that may be slower than they look
 
     def to_dict(self) -> dict[str, Any]:
         """The result of the study, with a few keys more."""
@@ -70,24 +75,26 @@ def default_cap(warm_ups: Sequence[float], k: int) -> float:
     return FACTOR * sorted(warm_ups)[k]
 
 
-def compared(by: str | None, quantile: float | None) -> Quantile | None:
-    """What `by` and `quantile` ask for; None for means."""
+def compared(by: str | None, quantile: float | None, relative: bool = False) -> Quantile | None:
+    """What `by` and `quantile` ask for; None for means. The slack is a factor if `relative`."""
     if by not in (None, MEDIAN, MEAN):
         raise UnknownName("by", by, (MEDIAN, MEAN))
-    if quantile is None:
-        return None if by == MEAN else Quantile()
-    if by is not None:
+    if quantile is not None and by is not None:
         raise InputError(f"by={by!r} was refused: the quantile {quantile} is what is compared")
-    return Quantile(quantile)
+    if by == MEAN:
+        if relative:
+            raise InputError(OF_MEANS)
+        return None
+    return Quantile(0.5 if quantile is None else quantile, relative)
 
 
 class Race:
     """A race of commands: first `warm_up`, then `run`.
 
     Commands are split into words as a shell does and run without one, unless `shell`. They are
-    compared `by` "median" (the default) or "mean", or by a `quantile`. `max_time` is a limit for
-    every run. A race that is kept in a file (`storage`) goes on from there, compared as it was,
-    with the limit that it had.
+    compared `by` "median" (the default) or "mean", or by a `quantile`, up to `epsilon` seconds; if
+    `relative`, up to a factor 1 + epsilon. `max_time` is a limit for every run. A race that is kept
+    in a file (`storage`) goes on from there, compared as it was, with the limit that it had.
 
     `setup` runs once for every command before its first run, `cleanup` after the race, `prepare`
     before every run and `conclude` after it: one command for all, or, of the last two, one for
@@ -105,6 +112,7 @@ class Race:
         epsilon: float = 0.0,
         by: str | None = None,
         quantile: float | None = None,
+        relative: bool = False,
         warmup: int = 1,
         max_time: float | None = None,
         parameters: Mapping[str, Sequence[str]] | None = None,
@@ -121,7 +129,7 @@ class Race:
         storage: str | os.PathLike[str] | None = None,
     ) -> None:
         k, warmup = integer(k, "k"), integer(warmup, "warmup")
-        wanted = compared(by, quantile)
+        wanted = compared(by, quantile, relative)
         if warmup < 0:
             raise InputError(f"{warmup} warm-ups were refused: there must be at least 0")
         if max_time is not None and math.isinf(max_time := duration(max_time, "max_time")):
@@ -144,7 +152,7 @@ class Race:
         self._limit = max_time  # of runs that are compared by a quantile
         self._compared = wanted
         if next(iter(self._log.read(NAME)), None) is not None:
-            self._resume(is_free=by is None and quantile is None)
+            self._resume(is_free=by is None and quantile is None, is_relative=relative)
         if self._compared is None and self._study is None and warmup == 0 and max_time is None:
             raise InputError(
                 "0 warm-ups were refused: the cap of means comes from the warm-up times, so there"
@@ -155,12 +163,20 @@ class Race:
         self.interrupted: list[str] = []  # commands of runs that count as cut for it
         self.unclean: list[str] = []  # cleanups that failed: what was found stands
 
-    def _resume(self, *, is_free: bool) -> None:
+    def _resume(self, *, is_free: bool, is_relative: bool) -> None:
         """Go on with what is in the log, refusing what does not agree with it."""
         begun = self._open(None, None)
         rewards = begun.problem.rewards
         if not isinstance(rewards, Quantile) and _cap_of(rewards) is None:
             raise InputError(f"the study {NAME!r} was refused: it is no race, its rewards no times")
+        if is_relative and not isinstance(rewards, Quantile):
+            raise InputError(OF_MEANS)
+        if isinstance(rewards, Quantile) and rewards.relative != is_relative:
+            kinds = {True: "a factor", False: "a number of seconds"}
+            raise InputError(
+                f"epsilon as {kinds[is_relative]} was refused: the race was begun with"
+                f" {kinds[not is_relative]}"
+            )
         if is_free:
             self._compared = rewards if isinstance(rewards, Quantile) else None
         if self._compared is not None:
@@ -200,6 +216,10 @@ class Race:
     def counted(self) -> int:
         """Counted runs so far."""
         return self.study.samples
+
+    def now(self) -> Result:
+        """What is known so far; may be asked for from another thread."""
+        return self.study.summary(None)
 
     # --- running ----------------------------------------------------------------------------------
 
@@ -266,17 +286,20 @@ class Race:
             runner = Runner(self.study, self._measure, budget=budget, retries=0)
             runner.say = None  # the table says at the end which epsilon would do
             self._setup()
-            with watch(runner), alone():
+            with watch(self), alone():
                 result = runner.run()
         except ArmFailedError as error:
             raise self._trouble or error from None
         finally:
             kill_running()
             self.clean_up()
-        cut = Counter(run.command for run in self.runs() if run.cut)
         problem = self.study.problem
-        slower = relative(self.runs(), problem.rewards, problem.delta)
-        return RaceResult(result, self.cap, dict(cut), self.failed, self.by, slower)
+        return self._found(result, relative(self.runs(), problem.rewards, problem.delta))
+
+    def _found(self, result: Result, slower: dict[str, Ratio]) -> RaceResult:
+        cut = Counter(run.command for run in self.runs() if run.cut)
+        least = at_least(self.runs(), self.study.problem.rewards)
+        return RaceResult(result, self.cap, dict(cut), self.failed, self.by, slower, least)
 
     def _planned(
         self, runs: int | None, min_runs: int | None, budget: int | None

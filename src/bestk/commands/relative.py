@@ -23,14 +23,14 @@ from bestk.rewards import Quantile, Rewards
 class Ratio:
     """Of a command to the fastest one."""
 
-    value: float
+    value: float  # infinite where a run without an end decides: nothing is known then
     low: float
     high: float  # infinite while there is no upper bound
 
     def to_dict(self) -> dict[str, float | None]:
         """Finite numbers and nulls."""
-        high = None if math.isinf(self.high) else self.high
-        return {"ratio": self.value, "low": self.low, "high": high}
+        ratio, high = (x if math.isfinite(x) else None for x in (self.value, self.high))
+        return {"ratio": ratio, "low": self.low, "high": high}
 
 
 def relative(runs: Iterable[Run], rewards: Rewards, delta: float) -> dict[str, Ratio]:
@@ -58,8 +58,11 @@ def _interval(
 ) -> tuple[float, float, float]:
     """Median (quantile, mean), and its bounds."""
     found = confidence_sequence(rewards, times, alpha)
-    high = float(found.high[-1])
-    return float(found.mean[-1]), max(0.0, float(found.low[-1])), math.inf if high >= most else high
+    value, high = float(found.mean[-1]), float(found.high[-1])
+    values = [time for time in times if time < NEVER]
+    if len(values) < len(times) and value > max(values, default=0.0):
+        value = math.inf
+    return value, max(0.0, float(found.low[-1])), math.inf if high >= most else high
 
 
 def _ratios(known: Mapping[str, tuple[float, float, float]]) -> dict[str, Ratio]:

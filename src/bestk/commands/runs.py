@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bestk.commands.process import Finished
 from bestk.errors import InputError
+from bestk.rewards import Quantile, Rewards
 from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study import extras
-from bestk.study.extras import UNIT, is_number
+from bestk.study.extras import ENDLESS, UNIT, is_number
 from bestk.study.result import SECONDS
 
 NEVER = 1e9  # seconds: stands for a run of which only a quantile needs to know that it was long
@@ -48,8 +51,9 @@ def kept(done: Finished, limit: float | None) -> dict[str, Any]:
 
 
 def interrupted(limit: float | None) -> dict[str, Any]:
-    """What goes there for a run that was interrupted."""
-    return {UNIT: SECONDS, PROCESS: {"interrupted": True, "limit": limit}}
+    """What goes there for a run that was interrupted; without a limit its time has no end."""
+    process = {"interrupted": True, "limit": limit}
+    return {UNIT: SECONDS, ENDLESS: limit is None, PROCESS: process}
 
 
 def read_runs(
@@ -64,6 +68,23 @@ def read_runs(
         elif event.kind == ev.TOLD and event.key in running:
             seq += 1
             yield _read(str(labels[running.pop(event.key)]), seq, event, cap)
+
+
+def at_least(runs: Iterable[Run], rewards: Rewards) -> set[str]:
+    """Commands of whose mean or quantile only a least value is known, for what was cut.
+
+    A sample's quantile lies between two of its times: the upper one, or both, may have been cut.
+    """
+    of_each: defaultdict[str, list[bool]] = defaultdict(list)
+    for run in runs:
+        of_each[run.command].append(run.cut)
+    if not isinstance(rewards, Quantile):
+        return {command for command, cut in of_each.items() if any(cut)}
+    return {  # runs that were cut are the longest
+        command
+        for command, cut in of_each.items()
+        if math.ceil((len(cut) - 1) * rewards.q) >= len(cut) - sum(cut)
+    }
 
 
 def agreed_limit(events: Iterable[Event], wanted: float | None) -> float | None:

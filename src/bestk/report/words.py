@@ -7,12 +7,10 @@ from collections.abc import Hashable
 
 from bestk.decisions import TopK
 from bestk.kernels.types import EVIDENCE
-from bestk.problem import Problem
 from bestk.rewards import Quantile
 from bestk.study import Result
 from bestk.study.items import ItemSet
-from bestk.study.result import PROVED_ONLY, SECONDS, number, printed, size_of
-from bestk.study.result import rounded_up as slack
+from bestk.study.result import PROVED_ONLY, SECONDS, number
 from bestk.study.specification import Specification
 
 FIXED = "All settings below were fixed before the first observation."
@@ -46,15 +44,6 @@ def ordinal(number: int) -> str:
     """1st, 2nd, 3rd, 4th, ..., 11th."""
     ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number:,}{'th' if 10 < number % 100 < 14 else ending}"
-
-
-def wanted_slack(problem: Problem, unit: str | None) -> str:
-    """In the unit of rewards, unless it is a factor."""
-    is_factor = isinstance(problem.rewards, Quantile) and problem.rewards.relative
-    if is_factor or not problem.epsilon or unit is None:
-        return f"{problem.epsilon:g}"
-    size, name = size_of(problem.epsilon) if unit == SECONDS else (1.0, printed(unit))
-    return f"{problem.epsilon / size:g} {name}"
 
 
 def sums(result: Result) -> list[tuple[str, str]]:
@@ -106,17 +95,17 @@ def statement(specification: Specification, result: Result, epsilon: float) -> s
         best, worse, side = "largest", "smaller", "below"
     if not isinstance(decision, TopK):
         kind = decision.kind.replace("-", " ")
-        how = f"within {slack(epsilon, result.unit)} of" if epsilon else "equal to"
+        how = f"within {result.rounded_up(epsilon)} of" if epsilon else "equal to"
         return f"the total of the true means of this {kind} is {how} the {best} total there is"
     k = decision.k
     these = f"every one of these {k:,} arms" if k > 1 else "this arm"
     there = " that are in the study" if specification.max_arms is not None else ""
     edge = f"the {f'{ordinal(k)} ' if k > 1 else ''}{best} of all {n_arms:,}{there}"
-    how = f"no {worse} than" if epsilon == 0.0 else f"at most {slack(epsilon, result.unit)} {side}"
-    rewards = specification.problem.rewards
-    if epsilon and isinstance(rewards, Quantile) and rewards.relative:
-        how = f"within a factor of {slack(1.0 + epsilon)} of"
-    return f"{these} has a true {rewards.title}{_over(specification)} {how} {edge}"
+    how = f"no {worse} than" if epsilon == 0.0 else f"at most {result.rounded_up(epsilon)} {side}"
+    if epsilon and result.relative_slack and specification.problem.maximize:
+        how = f"at most {result.rounded_up(epsilon)} of its own {side}"
+    title = specification.problem.rewards.title
+    return f"{these} has a true {title}{_over(specification)} {how} {edge}"
 
 
 def certificate(specification: Specification, result: Result) -> list[str]:

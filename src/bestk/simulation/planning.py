@@ -250,8 +250,10 @@ def plan(
         )
     if isinstance(rewards, Quantile):
         raise InputError(
-            "quantile rewards were refused: what they cost depends on the distributions, not on"
-            " the quantiles alone; simulate them with a law, or replay data"
+            "quantile rewards were refused: what they cost depends on how rewards scatter, not on"
+            " the quantiles alone. Simulate a scatter: bestk simulate --quantile 0.5 --law"
+            " log-normal --spread 0.1, or your data with --instance replay; in Python"
+            " bestk.simulate(..., rewards=bestk.Quantile(), law='log-normal', spread=0.1)"
         )
     epsilon = real(epsilon, "epsilon", SLACK)
     runs, jobs = whole(runs, "runs"), whole(os.cpu_count() or 1 if jobs is None else jobs, "jobs")

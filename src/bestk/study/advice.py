@@ -6,7 +6,7 @@ Estimates, from the present means; what is certified does not depend on them.
 from __future__ import annotations
 
 from bestk.study.remote import RemoteStudy
-from bestk.study.result import Result, rounded_up
+from bestk.study.result import Result
 from bestk.study.study import Study
 
 FIRST = 30  # pulls of an arm, on average, before anything is said; arbitrary, as are the next two
@@ -53,11 +53,11 @@ class Adviser:
         if forecast is None:
             needs = "no end is in sight"
         looks = "; the boundary looks tied" if forecast is None or result.tied else ""
-        now = rounded_up(result.certifiable_epsilon)
+        now = result.rounded_up(result.certifiable_epsilon)
         said = (
-            f"after {samples:,} pulls {needs} at epsilon = {epsilon:g} (an estimate){looks}. With"
-            f" epsilon = {now} the present answer would be certified now"
+            f"after {samples:,} pulls {needs} at epsilon = {result.slack(epsilon)} (an estimate)"
+            f"{looks}. With epsilon = {now} the present answer would be certified now"
         )
         if (slack := self.study.slack_for(left)) is not None:
-            said += f"; {buys} would do for about epsilon = {rounded_up(slack)}"
+            said += f"; {buys} would do for about epsilon = {result.rounded_up(slack)}"
         return said

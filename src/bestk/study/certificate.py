@@ -28,7 +28,7 @@ from bestk.study.fold import Fold
 from bestk.study.foreign import new_fold
 from bestk.study.intervals import in_units, intervals
 from bestk.study.reading import open_storage, open_study
-from bestk.study.result import Result, rounded_up
+from bestk.study.result import Result
 from bestk.study.specification import Specification
 from bestk.verification.log import line
 from bestk.verification.schema import OF_ITEMS, OLD_WARNING, WARNINGS
@@ -68,7 +68,7 @@ def _short_of(result: Result) -> str:
     why = "the policy has stopped, and the evidence does not prove its answer at the study's slack"
     if result.certifiable_epsilon is None:
         return why
-    return f"{why}; at epsilon = {rounded_up(result.certifiable_epsilon)} it would"
+    return f"{why}; at epsilon = {result.rounded_up(result.certifiable_epsilon)} it would"
 
 
 # --- the numbers ----------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Any
 
 COST = "cost"  # the name of the extra that a budget counts
 UNIT = "unit"  # that of the extra that names the unit of rewards, for people
+ENDLESS = "endless"  # that of the extra that is true where a reward stands for all larger ones
 
 
 def split(value: Any) -> tuple[Any, Any]:
@@ -53,8 +54,9 @@ class Extras:
         self.kept = 0  # answers with an extra
         self.failed: Counter[int] = Counter()  # by arm
         self.unit: str | None = None  # of rewards, as the first answer that names one has it
+        self.endless = math.inf  # the least reward that stands for all larger ones
 
-    def add(self, arm: int, data: str) -> None:
+    def add(self, arm: int, reward: float, data: str) -> None:
         """One more answer."""
         try:
             found = json.loads(data)
@@ -70,6 +72,8 @@ class Extras:
         extra = found["extra"]
         if self.unit is None and isinstance(extra, dict) and isinstance(extra.get(UNIT), str):
             self.unit = extra[UNIT]
+        if isinstance(extra, dict) and extra.get(ENDLESS) is True:
+            self.endless = min(self.endless, reward)
         for name, value in extra.items() if isinstance(extra, dict) else ():
             if is_number(value):
                 self.totals[name] += value

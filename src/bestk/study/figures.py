@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Hashable, Iterator
 from typing import Any
 
-from bestk.decisions import TopK
 from bestk.problem import Problem
 from bestk.storage import events as ev
 from bestk.study import extras, notebook
 from bestk.study.fold import Fold
-from bestk.study.forecast import slack_for
+from bestk.study.forecast import is_foreseeable, slack_for
 from bestk.study.journal import Journal
 from bestk.study.result import Result, Stopped, printed
 from bestk.study.specification import Specification
@@ -86,10 +85,11 @@ class Figures:
     def forecasts(self) -> bool:
         """Whether results come with a forecast: for the K best, once every arm was observed.
 
-        When a policy in Python stops is its own affair.
+        When a policy in Python stops is its own affair, and evidence on quantiles of few values
+        comes in jumps.
         """
-        is_ours = isinstance(self.problem.decision, TopK) and self.problem.judge is None
-        return is_ours and self._fold.machine.is_whole
+        is_ours = self.problem.judge is None and self._fold.machine.is_whole
+        return is_ours and is_foreseeable(self._fold.state, self.problem)
 
     def slack_for(self, more: int) -> float | None:
         """An estimate of the least epsilon that would be certified after so many more pulls."""

@@ -31,6 +31,7 @@ from bestk.study.intervals import intervals
 
 HALVINGS = 12  # of the range in which a slack is looked for
 PLACES = 32  # tried for the boundary of a forecast; arbitrary
+VALUES = 5  # around a quantile, for it to move evenly; arbitrary
 # the interval of a forecast, fitted by `benchmarks/forecasts.py fit`: from so much of it, by the
 # root of the number of arms and at most, and of at most so many times the samples there are; to so
 # much of it, more after few samples of an arm, and of the samples there are
@@ -44,11 +45,26 @@ def boundary(state: State, k: int) -> tuple[int, int]:
     return int(order[k - 1]), int(order[k])
 
 
+def is_foreseeable(state: State, problem: Problem) -> bool:
+    """Whether evidence grows evenly with the pulls, of one of the K best arms against another.
+
+    That on quantiles of values that repeat, such as ratings, jumps from value to value.
+    """
+    if not isinstance(problem.decision, TopK):
+        return False
+    if state.evidence.kind != QUANTILE:
+        return True
+    around = [_around_quantile(state, i) for i in boundary(state, problem.decision.k)]
+    return all(np.unique(own).size >= min(own.size, VALUES) for own in around)
+
+
 def slack_for(fold: Fold, more: int) -> float | None:
     """An estimate of the least slack that so many more pulls would do for."""
     problem = fold.specification.problem
     most = fold.stepper.certifiable_epsilon
     if most is None or not most > 0.0 or not fold.machine.is_whole:
+        return None
+    if not is_foreseeable(fold.state, problem):
         return None
     low, high = intervals(fold.machine)
     least = 0.0
@@ -67,7 +83,7 @@ def forecast(
     The rule stops once all lower bounds of High and upper bounds of Low have reached some c, up to
     the slack: the cheapest c is taken.
     """
-    if not isinstance(problem.decision, TopK):
+    if not (isinstance(problem.decision, TopK) and is_foreseeable(state, problem)):
         return None
     last_in, first_out = state.means[list(boundary(state, problem.decision.k))]
     slack = problem.epsilon * (abs(last_in) if state.evidence.relative else 1.0)
@@ -116,15 +132,21 @@ def _variances(state: State) -> FloatArray:
 def _of_quantile(state: State, i: int) -> float:
     """q (1-q) / f^2, the variance of a sample quantile times the samples; f is the density there.
 
-    That is estimated from the observations within a standard deviation of the quantile's rank.
+    That is estimated from the observations around it.
     """
-    n, q, start = int(state.counts[i]), state.evidence.q, int(state.places[START, i])
-    if n < 2:
+    own, q = _around_quantile(state, i), state.evidence.q
+    if own.size < 2:
         return math.inf
-    own, reach = state.ordered[start : start + n], max(1.0, math.sqrt(n * q * (1.0 - q)))
-    first, last = max(0, int((n - 1) * q - reach)), min(n - 1, math.ceil((n - 1) * q + reach))
-    width = float(own[last] - own[first]) * n / (last - first)
+    width = float(own[-1] - own[0]) * int(state.counts[i]) / (own.size - 1)
     return q * (1.0 - q) * width**2
+
+
+def _around_quantile(state: State, i: int) -> FloatArray:
+    """An arm's observations within a standard deviation of the quantile's rank, in their order."""
+    n, q, start = int(state.counts[i]), state.evidence.q, int(state.places[START, i])
+    reach = max(1.0, math.sqrt(n * q * (1.0 - q)))
+    first, last = max(0, int((n - 1) * q - reach)), min(n - 1, math.ceil((n - 1) * q + reach))
+    return state.ordered[start + first : start + last + 1]
 
 
 def usual(left: int, spec: Spec, samples: int) -> tuple[int, int]:

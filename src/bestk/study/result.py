@@ -77,6 +77,7 @@ class Result:
     compares: str = "mean"
     #: of rewards, as answers name it (docs/studies.md); "s" is shown as s, ms or us
     unit: str | None = None
+    relative_slack: bool = False  #: whether slacks are factors: 0.1 is 10%
 
     @property
     def ranked(self) -> list[ArmResult]:
@@ -96,14 +97,36 @@ class Result:
     def proof(self) -> str:
         """How far the answer is proved; if it is not, at which slack it would be."""
         if self.certified:
-            exact = not self.certifiable_epsilon
-            up_to = "" if exact else f", slack {self.certifiable_epsilon:g}"
+            slack = self.certifiable_epsilon
+            up_to = f", slack {self.slack(slack)}" if slack else ""
             return f"certified: error <= {self.error_bound:g}{up_to} ({self.theorem})"
         if self.proved:
             return f"not certified: {PROVED_ONLY}"
         if self.certifiable_epsilon is None:
             return "not certified"
-        return f"not certified; with epsilon = {rounded_up(self.certifiable_epsilon)} it would be"
+        return (
+            f"not certified; with epsilon = {self.rounded_up(self.certifiable_epsilon)} it would be"
+        )
+
+    def slack(self, epsilon: float) -> str:
+        """A slack that was wanted, for people: in the unit of rewards, or in percent."""
+        return self._sized(epsilon, Context(prec=6))
+
+    def rounded_up(self, epsilon: float) -> str:
+        """One that was not: in a few digits, and never less than what was proved."""
+        return self._sized(epsilon, Context(prec=3, rounding=ROUND_CEILING))
+
+    def _sized(self, epsilon: float, digits: Context) -> str:
+        size, name = 1.0, "" if self.unit is None else f" {printed(self.unit)}"
+        if not epsilon:
+            name = ""
+        elif self.relative_slack:
+            size, name = 0.01, "%"
+        elif self.unit == SECONDS:
+            size, name = size_of(epsilon)
+            name = f" {name}"
+        exact = Decimal(repr(float(epsilon))) / Decimal(repr(size))
+        return f"{float(digits.plus(exact)):g}{name}"
 
     @property
     def remarks(self) -> list[str]:
@@ -129,6 +152,8 @@ class Result:
             del data["compares"]
         if self.unit is None:
             del data["unit"]
+        if not self.relative_slack:
+            del data["relative_slack"]
         if self.claim is None:
             del data["claim"]  # as of all policies but those in Python
         if not self.proved:
@@ -182,14 +207,6 @@ class Result:
         from bestk.study.notebook import html
 
         return html(self, f"{self.samples:,} samples, {self.proof}")
-
-
-def rounded_up(epsilon: float, unit: str | None = None) -> str:
-    """A slack in a few digits, rounded up: what is said must not promise more than was proved."""
-    size, name = size_of(epsilon) if unit == SECONDS else (1.0, unit)
-    exact = Decimal(repr(float(epsilon))) / Decimal(repr(size))
-    digits = f"{float(Context(prec=3, rounding=ROUND_CEILING).plus(exact)):g}"
-    return digits if name is None else f"{digits} {printed(name)}"
 
 
 def number(value: float | None, missing: str, unit: str | None = None) -> str:

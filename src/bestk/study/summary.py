@@ -10,6 +10,8 @@ import numpy as np
 from bestk.decisions import TopK
 from bestk.kernels.types import FloatArray, IntArray
 from bestk.problem import Problem
+from bestk.rewards import Quantile
+from bestk.study.estimates import is_known, largest_known
 from bestk.study.extras import COST
 from bestk.study.fold import Fold
 from bestk.study.forecast import boundary, forecast, usual
@@ -27,7 +29,7 @@ def summarise(name: str, fold: Fold, seconds: float, ended: Stopped | None) -> R
     configured, stopped, held = fold.configured, fold.stopped, fold.order.held.values()
     low, high = intervals(fold.machine)
     whole = fold.machine.is_whole
-    pulls, means = _everything(fold)
+    pulls, means, most = _everything(fold)
     if stopped is not None:
         answer, waiting = [fold.rows[arm] for arm in stopped], []
     else:
@@ -40,11 +42,12 @@ def summarise(name: str, fold: Fold, seconds: float, ended: Stopped | None) -> R
     proved, epsilon = _proved(fold, answer)
     certified = proved and stopped is not None
     statuses = _statuses(answer, certified, low, high, fold.stepper.decision)
-    ends = in_units(low, high, spec.sign).T
+    shown = np.vstack([means, in_units(low, high, spec.sign)])
+    shown = np.where(shown > most, math.nan, shown)  # of which no value is known
     left = None
     if stopped is None and whole and not configured.policy.is_python:  # whose stop nobody foresees
         left = forecast(fold.state, spec, problem, low, high)
-    known = [[None if math.isnan(x) else x for x in row] for row in ends.tolist()]
+    known = [[None if math.isnan(x) else x for x in row] for row in shown.T.tolist()]
     return Result(
         study=name,
         top=tuple(labels[i] for i in sorted(answer, key=lambda i: -spec.sign * means[i])),
@@ -59,9 +62,9 @@ def summarise(name: str, fold: Fold, seconds: float, ended: Stopped | None) -> R
         forecast=left,
         forecast_interval=None if left is None else usual(left, spec, int(fold.state.counts.sum())),
         arms=tuple(
-            ArmResult(label, float(mean) if n else None, a, b, int(n), fold.failed[arm], status)
-            for label, mean, (a, b), n, arm, status in zip(
-                labels, means, known, pulls, fold.arms, statuses, strict=True
+            ArmResult(label, mean if n else None, a, b, int(n), fold.failed[arm], status)
+            for label, (mean, a, b), n, arm, status in zip(
+                labels, known, pulls, fold.arms, statuses, strict=True
             )
         ),
         held=sum(reward is not None for _, reward in held),
@@ -77,6 +80,7 @@ def summarise(name: str, fold: Fold, seconds: float, ended: Stopped | None) -> R
         claim=configured.policy.claim,
         proved=proved and not certified,
         unit=fold.extras.unit,
+        relative_slack=isinstance(problem.rewards, Quantile) and problem.rewards.relative,
     )
 
 
@@ -84,20 +88,23 @@ def _proved(fold: Fold, answer: list[int]) -> tuple[bool, float | None]:
     """Whether the answer is proved at the slack that was wanted, and at which least one it is."""
     if isinstance(fold, ForeignFold):
         return fold.verdict or fold.judge(answer)
-    is_proved = fold.configured.guarantee is not None
-    certified = fold.stopped is not None and is_proved
-    return certified, fold.stepper.certifiable_epsilon if is_proved and not certified else None
+    if fold.configured.guarantee is None:
+        return False, None
+    if fold.stopped is not None:
+        return True, None
+    epsilon = fold.stepper.certifiable_epsilon
+    return False, epsilon if epsilon is None or is_known(fold, epsilon) else None
 
 
-def _everything(fold: Fold) -> tuple[IntArray, FloatArray]:
-    """Observations of every row and their mean, in the user's units.
+def _everything(fold: Fold) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Observations of every row, their mean and the largest that is a value, in the user's units.
 
     Before the stop with those that do not count yet; after it these never will.
     """
     if fold.machine.is_ordered:
         held = fold.order.held.values() if fold.stopped is None else ()
         state = fold.planner.everything(held).state
-        return state.counts, fold.spec.sign * state.means
+        return state.counts, fold.spec.sign * state.means, largest_known(fold, state)
     late = Tally(fold.specification.problem.rewards, len(fold.all_labels))
     for arm, reward in fold.order.held.values():
         if reward is not None and fold.stopped is None:
@@ -107,7 +114,7 @@ def _everything(fold: Fold) -> tuple[IntArray, FloatArray]:
     if late.counts.any():
         both = (fold.tally.sums + late.sums) / np.maximum(counts, 1)
         means = np.where(late.counts > 0, both, means)
-    return counts[fold.arms], means[fold.arms]
+    return counts[fold.arms], means[fold.arms], np.full(len(fold.arms), math.inf)
 
 
 def totals(fold: Fold) -> dict[str, float]:

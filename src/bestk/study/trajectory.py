@@ -13,7 +13,7 @@ import numpy as np
 from bestk.kernels.types import FloatArray, IntArray
 from bestk.storage import events as ev
 from bestk.storage.events import Event
-from bestk.study.estimates import estimates
+from bestk.study.estimates import estimates, largest_known
 from bestk.study.fold import Fold
 from bestk.study.foreign import new_fold
 from bestk.study.intervals import in_units, intervals
@@ -124,5 +124,7 @@ def _look(fold: Fold, arms: Sequence[Hashable]) -> FloatArray:
     found[0, places] = wanted[rows]
     found[1, places] = estimates(fold)[[numbers[place] for place in places]]
     found[2:, places] = in_units(low, high, fold.spec.sign)[:, rows]
+    unknown = found[1:, places] > largest_known(fold, state)[rows]
+    found[1:, places] = np.where(unknown, math.nan, found[1:, places])
     found[1:, found[0] == 0] = math.nan
     return found

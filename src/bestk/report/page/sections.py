@@ -122,7 +122,7 @@ def _axis_of(view: View) -> str:
 
 def _row(view: View, place: int, most: int) -> str:
     arm = view.arms[place]
-    numbers = "not observed"
+    numbers = "unknown" if arm.pulls else "not observed"
     if arm.mean is not None:
         numbers = f"<b>{view.number(arm.mean, '')}</b>"
         numbers += f' <span class="soft">({view.interval(arm)})</span>'

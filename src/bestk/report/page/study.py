@@ -73,7 +73,7 @@ def _answer(view: View) -> str:
     said, *more = words.certificate(view.specification, result)
     proof = _listed("p", more)
     if result.certified:
-        slack = escape(words.wanted_slack(view.study.problem, result.unit))
+        slack = escape(result.slack(view.study.problem.epsilon))
         proof += (
             f"<p>Error probability at most {result.error_bound:g}, slack {slack}."
             f" Proof: {escape(result.theorem or '')}.</p>"
@@ -140,7 +140,7 @@ def _settings(view: View) -> str:
     rows: list[tuple[str, Any]] = [
         ("wanted", view.headline),
         ("error probability (delta)", f"{problem.delta:g}"),
-        ("slack (epsilon)", words.wanted_slack(problem, view.result.unit)),
+        ("slack (epsilon)", view.result.slack(problem.epsilon)),
         *([("unit of rewards", view.result.unit)] if view.result.unit else []),
         ("rewards", problem.rewards.description),
         ("policy", words.policy(specification)),

@@ -22,6 +22,16 @@ OTHER_LINES = 11  # of the display, besides the arms
 EVERY = 10.0  # seconds between two lines where there is no terminal
 
 
+def figures(result: Result, before: int, elapsed: float, what: str = "pulls") -> list[str]:
+    """Pulls, verdicts, speed and forecast, each in a few words."""
+    said = [f"{result.samples:,} {what}", counts(result)]
+    if elapsed > 0 and result.samples > before:
+        said.append(f"{(result.samples - before) / elapsed:.3g} {what}/s")
+    if result.forecast is not None:
+        said.append(f"about {result.forecast:,} more needed{result.usually} (an estimate)")
+    return said
+
+
 class View:
     """Looks at a runner whenever it is rendered; computes only if something has happened."""
 
@@ -40,14 +50,8 @@ class View:
         return self._result
 
     def figures(self) -> list[str]:
-        """Pulls, verdicts, speed and forecast, each in a few words."""
-        result, elapsed = self.result, time.monotonic() - self.started
-        said = [f"{result.samples:,} pulls", counts(result)]
-        if elapsed > 0 and result.samples > self.before:
-            said.append(f"{(result.samples - self.before) / elapsed:.3g} pulls/s")
-        if result.forecast is not None:
-            said.append(f"about {result.forecast:,} more needed{result.usually} (an estimate)")
-        return said
+        """Those of now."""
+        return figures(self.result, self.before, time.monotonic() - self.started)
 
     def failures(self) -> str:
         """How many pulls failed in this run, and how the last one did; empty if none did."""

@@ -11,17 +11,15 @@ from rich.table import Table
 from rich.text import Text
 
 from bestk.commands.paired import PAIRS
-from bestk.commands.race import MEAN, RaceResult
+from bestk.commands.race import MEAN, Race, RaceResult
 from bestk.commands.relative import Ratio
-from bestk.commands.runs import NEVER
-from bestk.report.terminal.live import View
+from bestk.report.terminal.live import figures
 from bestk.report.terminal.standings import COLOURS
 from bestk.report.terminal.tables import columns
 from bestk.report.text import printable
-from bestk.study.result import Result, rounded_up
+from bestk.study.result import Result
 
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
-UNKNOWN = NEVER / 1e3  # seconds, 11 days: between a time and NEVER only a sample quantile lies
 QUIET = 2.0  # seconds before a live display: most races are over by then
 
 
@@ -29,18 +27,8 @@ def duration(*times: float) -> str:
     """Three digits and a unit, that of the largest."""
     if max(times) == 0.0:
         return "0 s"
-    if max(times) >= UNKNOWN:  # of a run that was interrupted
-        return "-"
     size, unit = next((u for u in UNITS if max(times) >= u[0]), UNITS[-1])
     return " to ".join(f"{time / size:#.3g}".rstrip(".") for time in times) + f" {unit}"
-
-
-def at_least(race: RaceResult) -> set[str]:
-    """Commands of whose mean or quantile only a least value is known, for what was cut."""
-    if race.by == MEAN:
-        return set(race.cut)
-    least = NEVER if race.cap is None else race.cap
-    return {str(arm.label) for arm in race.result.arms if (arm.mean or 0.0) >= least}
 
 
 def table(
@@ -75,7 +63,7 @@ def _relative(own: float | None, first: float | None, ratio: Ratio | None) -> st
     """How many times as long as the first: within blocks if there is a ratio of those."""
     if ratio is not None:
         return f"{ratio.value:.2f}"
-    if own is None or first is None or max(own, first) >= UNKNOWN:
+    if own is None or first is None:
         return "-"
     return f"{own / first:.2f}"
 
@@ -90,9 +78,7 @@ def _between(ratio: Ratio) -> str:
 
 def _interval(low: float | None, high: float | None) -> str:
     """Between both ends, or from the one that there is."""
-    if high is not None and (math.isinf(high) or high >= NEVER):
-        high = None
-    if low is None or not 0.0 < low < NEVER:
+    if not low:
         low = None if high is None else 0.0
     if high is None:
         return "-" if low is None else f">= {duration(low)}"
@@ -114,23 +100,32 @@ def lines(race: RaceResult) -> list[str]:
 def _proof(race: RaceResult) -> str:
     result = race.result
     if result.certified:
-        slack = result.certifiable_epsilon
-        up_to = f", up to {duration(slack)}" if slack else ""
-        return f"certified: error <= {result.error_bound:g}{up_to} ({result.theorem})"
+        return result.proof
     parts = [f"not certified ({result.stopped or 'still running'})"]
     if result.forecast is not None:
         parts.append(f"about {result.forecast:,} more runs are needed, an estimate{result.usually}")
     if result.certifiable_epsilon is not None:
-        parts.append(f"certified as it is with --epsilon {rounded_up(result.certifiable_epsilon)}")
+        parts.append(
+            f"certified as it is with a slack of {result.rounded_up(result.certifiable_epsilon)}"
+        )
     if result.tied:
         parts.append("the boundary looks tied: give a slack or a budget")
     return "; ".join(parts)
 
 
-class RaceView(View):
+class RaceView:
     """A race while it lasts, where it lasts long enough to be looked at."""
 
+    def __init__(self, race: Race) -> None:
+        self.race, self.started, self.before = race, time.monotonic(), race.counted
+        self._seen = -1
+        self._result: Result | None = None
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        if time.monotonic() - self.started >= QUIET:
-            yield table(self.result, (), self.result.compares)
-            yield Text("   ".join(self.figures()))
+        elapsed = time.monotonic() - self.started
+        if elapsed < QUIET:
+            return
+        if self._result is None or self._seen != self.race.counted:
+            self._seen, self._result = self.race.counted, self.race.now()
+        yield table(self._result, (), self.race.by)
+        yield Text("   ".join(figures(self._result, self.before, elapsed, "runs")))

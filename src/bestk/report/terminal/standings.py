@@ -15,7 +15,7 @@ from bestk.report import words
 from bestk.report.text import printable
 from bestk.study.evaluation import Evaluation
 from bestk.study.notebook import ends
-from bestk.study.result import PROVED_ONLY, ArmResult, Result, interval, number, rounded_up
+from bestk.study.result import PROVED_ONLY, ArmResult, Result, interval, number
 
 COLOURS = {"in": "green", "out": "bright_black", "undecided": "yellow"}
 LABEL, BAR, NARROW = 28, 48, 10  # the widest label and bar, the narrowest bar worth drawing
@@ -117,7 +117,7 @@ def conclusion(result: Result) -> list[str]:
         if result.proved:
             said.append(PROVED_ONLY)
         elif (slack := result.certifiable_epsilon) is not None:
-            said.append(f"with epsilon = {rounded_up(slack)} it would be certified now")
+            said.append(f"with epsilon = {result.rounded_up(slack)} it would be certified now")
         if result.tied:
             said.append("the boundary looks tied: give an epsilon, or a budget")
     return said + result.remarks

@@ -44,7 +44,7 @@ def summary(study: Study, result: Result) -> Table:
     table.add_column(overflow="fold")
     for name, text in (
         ("wanted", words.headline(specification, len(result.arms))),
-        ("", f"error <= {problem.delta:g}, slack {words.wanted_slack(problem, result.unit)}"),
+        ("", f"error <= {problem.delta:g}, slack {result.slack(problem.epsilon)}"),
         ("rewards", problem.rewards.description),
         ("policy", words.policy(specification)),
         ("pulls", f"{pulls}; {standings.counts(result)}"),
