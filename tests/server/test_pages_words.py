@@ -119,6 +119,20 @@ def test_on_a_phone_the_standings_come_on_the_second_screen(server, visit):
     page.locator("#charts").wait_for()
 
 
+def test_beside_a_desktop_the_standings_are_what_one_sees(server, visit):
+    name = study(server, "desktop", [f"option {i}" for i in range(20)])
+    answer(server, name, 1)
+    page = visit(f"/studies/{name}", viewport={"width": 1280, "height": 900})
+    page.locator("#charts svg, #charts p").first.wait_for()  # beside them, and open
+    place = "(s) => document.querySelector(s).getBoundingClientRect()"
+    top, left = (page.evaluate(f"({place})('{s}')") for s in (".list", ".side"))
+    assert top["top"] < 900 / 2
+    assert top["right"] < left["left"]
+    page.set_viewport_size({"width": 900, "height": 900})
+    page.wait_for_function("!document.querySelector('.fold').open")
+    assert page.evaluate(f"({place})('.list')")["top"] < 900 * 2 / 3
+
+
 def test_a_rater_is_not_told_that_an_answer_was_not_certified(tokens, visit):
     coins = bestk.Bernoulli()
     begun = bestk.Study("past", "ab", k=1, epsilon=0.9, rewards=coins, storage=tokens[0], seed=1)
