@@ -119,6 +119,20 @@ def test_on_a_phone_the_standings_come_on_the_second_screen(server, visit):
     page.locator("#charts").wait_for()
 
 
+def test_while_a_study_runs_the_page_says_what_is_known(server, visit):
+    name = study(server, "going on")
+    pulls = server.post(f"/{name}/ask", {"n": 3, "worker": "w", "request": "r"})["pulls"]
+    answers = [{"pull": pull["id"], "reward": 1} for pull in pulls]
+    page = visit(f"/studies/{name}")
+    page.get_by_text("Nobody has answered yet.").wait_for()
+    server.post(f"/{name}/tell", {"answers": answers[:1]})
+    page.locator("#verdict", has_text="every arm has to be observed first, and 1 of 3").wait_for()
+    server.post(f"/{name}/tell", {"answers": answers[1:]})
+    page.locator("#verdict", has_text="Known so far, with probability at least 95%: ").wait_for()
+    said = page.locator("#verdict").inner_text()
+    assert said.endswith("The study goes on until this difference is at most 0.5.")
+
+
 def test_beside_a_desktop_the_standings_are_what_one_sees(server, visit):
     name = study(server, "desktop", [f"option {i}" for i in range(20)])
     answer(server, name, 1)
