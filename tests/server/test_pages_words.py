@@ -98,6 +98,13 @@ def test_number_keys_are_those_of_labels_that_are_numbers(server, visit):
     assert told.value.post_data_json["answers"][0]["reward"] == 0.7
 
 
+def test_what_is_yes_or_no_is_asked_so(tokens, visit):
+    bestk.Study("coins", "ab", k=1, rewards=bestk.Bernoulli(), storage=tokens[0], seed=1)
+    page = visit("/studies/coins/rate", "rate")
+    page.locator("#item.fresh").wait_for()
+    assert page.locator("#levels button span").all_inner_texts() == ["no", "yes"]
+
+
 def test_a_host_that_is_none_is_named_in_the_form(visit):
     page = visit("/studies")
     page.locator("summary").click()
