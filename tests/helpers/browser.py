@@ -74,3 +74,9 @@ def answer(server, name, reward):
     pulls = server.post(f"/{name}/ask", {"n": 3, "worker": "w", "request": f"r{reward}"})["pulls"]
     answers = [{"pull": pull["id"], "reward": reward} for pull in pulls]
     return server.post(f"/{name}/tell", {"answers": answers})["samples"]
+
+
+def open_form(page):
+    """That for a new study, on the list of studies; where there is none yet it is open already."""
+    page.locator("#new").wait_for()
+    page.evaluate("document.getElementById('new').open = true")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import bestk
-from helpers.browser import PAGE, answer, study
+from helpers.browser import PAGE, answer, open_form, study
 
 pytest.importorskip("fastapi", reason="bestk[serve] is not installed")
 
@@ -224,7 +224,7 @@ def test_a_study_can_be_read_and_rated_with_the_keyboard_alone(server, visit):
 
 def test_a_form_creates_a_study(visit):
     page = visit("/studies")
-    page.locator("summary").click()
+    open_form(page)
     page.fill("[name=name]", "from a form")
     page.fill("[name=arms]", "left\nright")
     page.click("text=Create")

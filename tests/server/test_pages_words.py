@@ -3,7 +3,7 @@
 import pytest
 
 import bestk
-from helpers.browser import PAGE, answer, study
+from helpers.browser import PAGE, Served, answer, open_form, study
 
 pytest.importorskip("fastapi", reason="bestk[serve] is not installed")
 
@@ -67,7 +67,7 @@ def test_a_list_below_the_screen_is_not_empty_to_a_screen_reader(server, visit):
 
 def test_a_study_from_the_form_does_not_wait_for_ever_for_who_left(server, visit):
     page = visit("/studies")
-    page.locator("summary").click()
+    open_form(page)
     page.fill("[name=name]", "with a lease")
     page.fill("[name=arms]", "left\nright")
     page.fill("[name=minutes]", "2")
@@ -98,6 +98,29 @@ def test_number_keys_are_those_of_labels_that_are_numbers(server, visit):
     assert told.value.post_data_json["answers"][0]["reward"] == 0.7
 
 
+def test_a_newcomer_is_shown_how_to_begin_and_of_many_studies_finds_one(browser, tmp_path):
+    empty = Served(tmp_path / "s.db", "")
+    page = browser.new_page()
+    try:
+        page.goto(empty.address)
+        page.get_by_text("There is no study yet.").wait_for()
+        page.locator("#new [name=name]").wait_for()
+        exec(page.locator("#example").inner_text(), {"print": str})
+        for i in range(9):
+            study(empty, f"contest {i}")
+        page.goto(f"{empty.address}/login")
+        page.get_by_text("go on").click()
+        page.locator("#studies li").nth(9).wait_for()
+        titles = page.locator("#studies h2 a").all_inner_texts()
+        assert (titles[0], titles[-1]) == ("The contest", "first")  # what has ended comes last
+        page.fill("#search", "Certified")
+        page.locator("#studies li:visible").nth(1).wait_for(state="hidden")
+        assert page.locator("#studies li:visible h2 a").all_inner_texts() == ["first"]
+    finally:
+        page.close()
+        empty.stop()
+
+
 def test_what_is_yes_or_no_is_asked_so(tokens, visit):
     bestk.Study("coins", "ab", k=1, rewards=bestk.Bernoulli(), storage=tokens[0], seed=1)
     page = visit("/studies/coins/rate", "rate")
@@ -107,7 +130,7 @@ def test_what_is_yes_or_no_is_asked_so(tokens, visit):
 
 def test_a_host_that_is_none_is_named_in_the_form(visit):
     page = visit("/studies")
-    page.locator("summary").click()
+    open_form(page)
     page.fill("[name=name]", "hosts")
     page.fill("[name=arms]", "left\nright")
     page.fill("[name=image_hosts]", "images.example.org/cats")
