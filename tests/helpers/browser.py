@@ -6,6 +6,7 @@ import subprocess
 import sys
 import urllib.request
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -74,3 +75,19 @@ def answer(server, name, reward):
     pulls = server.post(f"/{name}/ask", {"n": 3, "worker": "w", "request": f"r{reward}"})["pulls"]
     answers = [{"pull": pull["id"], "reward": reward} for pull in pulls]
     return server.post(f"/{name}/tell", {"answers": answers})["samples"]
+
+
+def check_readable(page, width):
+    """That axe finds nothing serious on a page, and that nothing is wider than the screen."""
+    axe = pytest.importorskip("axe_playwright_python", reason="axe is not installed")
+    source = (Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+    found = page.evaluate(f"(() => {{ {source}; return window.axe.run() }})()")
+    serious = [each for each in found["violations"] if each["impact"] in ("serious", "critical")]
+    assert [(page.url, each["id"], each["nodes"][0]["html"]) for each in serious] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def open_form(page):
+    """That for a new study, on the list of studies; where there is none yet it is open already."""
+    page.locator("#new").wait_for()
+    page.evaluate("document.getElementById('new').open = true")

@@ -3,7 +3,7 @@
 import pytest
 
 import bestk
-from helpers.browser import PAGE, answer, study
+from helpers.browser import PAGE, Served, answer, open_form, study
 
 pytest.importorskip("fastapi", reason="bestk[serve] is not installed")
 
@@ -67,7 +67,7 @@ def test_a_list_below_the_screen_is_not_empty_to_a_screen_reader(server, visit):
 
 def test_a_study_from_the_form_does_not_wait_for_ever_for_who_left(server, visit):
     page = visit("/studies")
-    page.locator("summary").click()
+    open_form(page)
     page.fill("[name=name]", "with a lease")
     page.fill("[name=arms]", "left\nright")
     page.fill("[name=minutes]", "2")
@@ -98,9 +98,39 @@ def test_number_keys_are_those_of_labels_that_are_numbers(server, visit):
     assert told.value.post_data_json["answers"][0]["reward"] == 0.7
 
 
+def test_a_newcomer_is_shown_how_to_begin_and_of_many_studies_finds_one(browser, tmp_path):
+    empty = Served(tmp_path / "s.db", "")
+    page = browser.new_page()
+    try:
+        page.goto(empty.address)
+        page.get_by_text("There is no study yet.").wait_for()
+        page.locator("#new [name=name]").wait_for()
+        exec(page.locator("#example").inner_text(), {"print": str})
+        for i in range(9):
+            study(empty, f"contest {i}")
+        page.goto(f"{empty.address}/login")
+        page.get_by_text("go on").click()
+        page.locator("#studies li").nth(9).wait_for()
+        titles = page.locator("#studies h2 a").all_inner_texts()
+        assert (titles[0], titles[-1]) == ("The contest", "first")  # what has ended comes last
+        page.fill("#search", "Certified")
+        page.locator("#studies li:visible").nth(1).wait_for(state="hidden")
+        assert page.locator("#studies li:visible h2 a").all_inner_texts() == ["first"]
+    finally:
+        page.close()
+        empty.stop()
+
+
+def test_what_is_yes_or_no_is_asked_so(tokens, visit):
+    bestk.Study("coins", "ab", k=1, rewards=bestk.Bernoulli(), storage=tokens[0], seed=1)
+    page = visit("/studies/coins/rate", "rate")
+    page.locator("#item.fresh").wait_for()
+    assert page.locator("#levels button span").all_inner_texts() == ["no", "yes"]
+
+
 def test_a_host_that_is_none_is_named_in_the_form(visit):
     page = visit("/studies")
-    page.locator("summary").click()
+    open_form(page)
     page.fill("[name=name]", "hosts")
     page.fill("[name=arms]", "left\nright")
     page.fill("[name=image_hosts]", "images.example.org/cats")
@@ -117,6 +147,34 @@ def test_on_a_phone_the_standings_come_on_the_second_screen(server, visit):
     assert page.evaluate("document.querySelector('.list').getBoundingClientRect().top") < 2 * 780
     page.get_by_text("How certainty grew").click()
     page.locator("#charts").wait_for()
+
+
+def test_while_a_study_runs_the_page_says_what_is_known(server, visit):
+    name = study(server, "going on")
+    pulls = server.post(f"/{name}/ask", {"n": 3, "worker": "w", "request": "r"})["pulls"]
+    answers = [{"pull": pull["id"], "reward": 1} for pull in pulls]
+    page = visit(f"/studies/{name}")
+    page.get_by_text("Nobody has answered yet.").wait_for()
+    server.post(f"/{name}/tell", {"answers": answers[:1]})
+    page.locator("#verdict", has_text="every arm has to be observed first, and 1 of 3").wait_for()
+    server.post(f"/{name}/tell", {"answers": answers[1:]})
+    page.locator("#verdict", has_text="Known so far, with probability at least 95%: ").wait_for()
+    said = page.locator("#verdict").inner_text()
+    assert said.endswith("The study goes on until this difference is at most 0.5.")
+
+
+def test_beside_a_desktop_the_standings_are_what_one_sees(server, visit):
+    name = study(server, "desktop", [f"option {i}" for i in range(20)])
+    answer(server, name, 1)
+    page = visit(f"/studies/{name}", viewport={"width": 1280, "height": 900})
+    page.locator("#charts svg, #charts p").first.wait_for()  # beside them, and open
+    place = "(s) => document.querySelector(s).getBoundingClientRect()"
+    top, left = (page.evaluate(f"({place})('{s}')") for s in (".list", ".side"))
+    assert top["top"] < 900 / 2
+    assert top["right"] < left["left"]
+    page.set_viewport_size({"width": 900, "height": 900})
+    page.wait_for_function("!document.querySelector('.fold').open")
+    assert page.evaluate(f"({place})('.list')")["top"] < 900 * 2 / 3
 
 
 def test_a_rater_is_not_told_that_an_answer_was_not_certified(tokens, visit):

@@ -1,8 +1,15 @@
-"""TLS, limits of rate, and what a server that was started anew still knows."""
+"""TLS, nginx, limits of rate, and what a server that was started anew still knows."""
 
 import json
+import re
+import shutil
+import socket
+import ssl
 import subprocess
 import threading
+import time
+from contextlib import ExitStack, contextmanager
+from http.client import HTTPSConnection
 
 import pytest
 
@@ -11,8 +18,15 @@ from bestk.client.connection import Connection
 from bestk.errors import StorageError
 from bestk.study import Study, evaluate
 from helpers.command import good, process
+from helpers.pages import ROOT, blocks
 from helpers.served import serving
 
+NGINX = """daemon off; master_process off; pid {folder}/pid; error_log {folder}/error.log;
+events {{ }}
+http {{ access_log off; client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
+fastcgi_temp_path {folder}/a; uwsgi_temp_path {folder}/b; scgi_temp_path {folder}/c;
+{server} }}
+"""
 COINS = {"name": "coins", "arms": ["a", "b", "c"], "k": 1, "rewards": "bernoulli"}
 
 
@@ -39,6 +53,74 @@ def test_a_client_trusts_a_server_by_its_certificate_alone(certificate, tmp_path
         (pull,) = study.ask()
         study.tell(pull, 1.0)
         assert study.samples == 1
+
+
+@contextmanager
+def nginx(folder, port, cert, key):
+    """nginx as docs/deploy.md sets it up; only its ports and files are other ones."""
+    program = shutil.which("nginx", path="/usr/local/sbin:/usr/sbin:/usr/local/bin:/usr/bin")
+    if program is None:
+        pytest.skip("nginx is not installed")
+    texts = [block.text for block in blocks(ROOT / "docs" / "deploy.md")]
+    (server,) = (text for text in texts if "proxy_pass" in text)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        own = free.getsockname()[1]
+    for said, here in (
+        ("listen 443 ssl", f"listen 127.0.0.1:{own} ssl"),
+        ("/etc/ssl/studies.pem", str(cert)),
+        ("/etc/ssl/studies.key", str(key)),
+        ("127.0.0.1:8765", f"127.0.0.1:{port}"),
+    ):
+        assert server.count(said) == 1
+        server = server.replace(said, here)
+    file = folder / "nginx.conf"
+    file.write_text(NGINX.format(folder=folder, server=server))
+    with subprocess.Popen([program, "-p", folder, "-c", file], stderr=subprocess.PIPE) as process:
+        try:
+            yield own
+        finally:
+            process.terminate()
+
+
+def test_behind_nginx_as_documented_one_signs_in_changes_things_and_hears_events(
+    certificate, tmp_path
+):
+    path, (cert, key) = tmp_path / "s.db", certificate
+    token = json.loads(good("token", "create", "--role", "admin", "--json", path))["token"]
+    trust = ssl.create_default_context(cafile=cert)
+    far = "studies.example.org"
+    sent = {"Host": far, "Origin": f"https://{far}", "Content-Type": "application/json"}
+
+    def call(method, path, body=None):
+        for _ in range(100):  # until nginx is there
+            connection = HTTPSConnection("127.0.0.1", port, timeout=10, context=trust)
+            ended.callback(connection.close)
+            try:
+                connection.request(method, path, body and json.dumps(body), sent)
+            except ConnectionRefusedError:
+                time.sleep(0.05)
+            else:
+                return ended.enter_context(connection.getresponse())
+        raise AssertionError((tmp_path / "error.log").read_text())
+
+    with ExitStack() as ended:
+        server = ended.enter_context(serving(path, "--proxy"))
+        port = ended.enter_context(nginx(tmp_path, server.port, cert, key))
+        cookie = call("POST", "/login", {"token": token}).headers["set-cookie"]
+        assert re.search(r"(?i); secure", cookie)
+        sent |= {"Cookie": cookie.partition(";")[0], "X-Bestk": "1"}
+        assert call("POST", "/api/studies", COINS).status == 201
+        events = call("GET", "/api/studies/coins/events")
+        assert events.readline() == b"event: standings\n"
+        assert json.loads(events.readline().removeprefix(b"data: "))["samples"] == 0
+        asked = call("POST", "/api/studies/coins/ask", {"request": "1"})
+        (pull,) = json.loads(asked.read())["pulls"]
+        answer = {"answers": [{"pull": pull["id"], "reward": 1}]}
+        assert call("POST", "/api/studies/coins/tell", answer).status == 200
+        said = iter(events.readline, b"")  # at once, or the connection's 10 seconds run out
+        assert any(line.startswith(b"data: ") and b'"samples":1,' in line for line in said)
+        sent["Origin"] = "https://elsewhere.example"
+        assert call("POST", "/api/studies/coins/ask", {"request": "2"}).status == 403
 
 
 @pytest.mark.parametrize(("flags", "is_secure"), [(["--proxy"], True), ([], False)])

@@ -36,7 +36,7 @@ def test_what_one_skips_goes_to_another_and_the_one_who_skipped_gets_something_e
     assert study.n_open == 2
     study.take_answers([Answer(first, 1.0), Answer(other, 0.0)])
     assert study.samples == 2
-    assert study.told[BEN.stored] == study.told[ANN.stored] == 1
+    assert study.told[BEN] == study.told[ANN] == 1
     assert sum(arm.failed for arm in study.result.arms) == 0
 
 
@@ -47,7 +47,7 @@ def test_a_skip_again_and_a_late_repetition_of_the_ask_take_nothing_from_the_nex
     assert ask(study, BEN, "1") == first
     study.skip([first], ANN.owner)
     assert study.hand_out(Request(ANN, "1")) == []
-    assert study.holder(first) == BEN.stored
+    assert study.holder(first) == BEN
     assert ask(study, BEN, "1") == first
 
 
@@ -55,7 +55,14 @@ def test_nobody_skips_what_others_have(storage):
     study = opened(storage)
     first = ask(study, ANN, "1")
     study.skip([first, "nobody asked for this"], BEN.owner)
-    assert study.holder(first) == ANN.stored
+    assert study.holder(first) == ANN
+
+
+@pytest.mark.parametrize("name", ["", "gpu-1", "reader 1", "a/b ~%41-", "Jürgen\n", 100 * "-"])
+def test_a_worker_is_called_what_it_calls_itself(storage, name):
+    who = Worker("token1", name)
+    pull = ask(opened(storage), who, "1")
+    assert opened(storage).holder(pull) == who  # after a restart too
 
 
 def test_what_was_skipped_is_given_to_others_after_a_restart_too(storage):

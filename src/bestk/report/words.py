@@ -24,6 +24,7 @@ WORST = (
     " worst that it can have been, so that the guarantee holds whatever was lost."
 )
 
+TIED = "The boundary looks tied: a slack (epsilon) or a budget would end the study."
 FAILED = (
     "An evaluation that failed counts as the worst score there is: none is skipped, so that the"
     " guarantee holds whatever failed."
@@ -143,7 +144,32 @@ def certificate(specification: Specification, result: Result) -> list[str]:
             f" needed{result.usually}, if the means are what they seem."
         )
     if result.tied:
-        said.append("The boundary looks tied: a slack (epsilon) or a budget would end the study.")
+        said.append(TIED)
+    return said
+
+
+def so_far(specification: Specification, result: Result) -> list[str]:
+    """What is known while a study goes on, and what it goes on for; once it has ended, the end."""
+    if result.stopped is not None or result.certified:
+        return certificate(specification, result)
+    if not result.top:
+        seen = sum(arm.pulls > 0 for arm in result.arms)
+        return [
+            "Nothing is known yet: every arm has to be observed first, and"
+            f" {seen:,} of {len(result.arms):,} have been."
+        ]
+    if result.certifiable_epsilon is None:
+        return ["Nothing is proved yet."]
+    problem, known = specification.problem, result.certifiable_epsilon
+    surely = f"with probability at least {100.0 * (1.0 - problem.delta):.10g}%"
+    said = [f"Known so far, {surely}: {statement(specification, result, known)}."]
+    if known > problem.epsilon:
+        what, goal = "difference", wanted_slack(problem, result.unit)
+        if isinstance(problem.rewards, Quantile) and problem.rewards.relative:
+            what, goal = "factor", f"{1.0 + problem.epsilon:g}"
+        said.append(f"The study goes on until this {what} is at most {goal}.")
+    if result.tied:
+        said.append(TIED)
     return said
 
 

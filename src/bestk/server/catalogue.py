@@ -94,11 +94,11 @@ class Catalogue:
         said = self.page(name)
         if said.get("levels"):
             return list(said["levels"])
-        values: tuple[float, ...] = ()
+        if isinstance(rewards, Bernoulli):
+            return [{"value": 0.0, "label": "no"}, {"value": 1.0, "label": "yes"}]
+        values: tuple[float, ...] = (0.0, 1.0) if said else ()
         if isinstance(rewards, Ratings):
             values = tuple(rewards.levels)
-        elif isinstance(rewards, Bernoulli) or said:
-            values = (0.0, 1.0)
         return [{"value": each, "label": f"{each:g}"} for each in values]
 
     def say(self, name: str, settings: dict[str, Any]) -> None:

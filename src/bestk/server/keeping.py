@@ -124,11 +124,10 @@ async def progress(name: str, request: Request, worker: str = "") -> Response:
     token, desk = await hall.enter(request, "rate", name)
     study = desk.study
     study.look()
-    who = Worker(token.id, worker).stored
     return reply(
         {
             "samples": study.samples,
-            "mine": study.told[who],
+            "mine": study.told[Worker(token.id, worker)],
             "stopped": study.is_stopped,
             "may_view": works(token) or bool(hall.catalogue.page(name).get("show_standings")),
         }

@@ -57,7 +57,7 @@ class Snapshots:
         return {
             "name": study.name,
             "headline": words.headline(specification, len(result.arms)),
-            "verdict": " ".join(words.certificate(specification, result)),
+            "verdict": " ".join(words.so_far(specification, result)),
             "compared": study.problem.rewards.title,
             "cost": result.totals.get("cost") if study.problem.costs is not None else None,
             "k": decision.k if isinstance(decision, TopK) else len(result.top),

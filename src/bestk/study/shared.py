@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from bestk.errors import BestkError
 from bestk.kernels.types import LIL_UCB
@@ -22,7 +23,7 @@ from bestk.study.pulls import WORKER, Pull, Requested, is_gone
 from bestk.study.study import Study
 
 LAPSES = 0.25  # seconds between two looks for leases that ran out
-UNSAFE = str.maketrans(dict.fromkeys("/ -~", "_"))
+UNSAFE = str.maketrans({each: f"%{ord(each):02X}" for each in "/ -~%"})  # as in addresses
 
 
 class TooManyOpen(BestkError):
@@ -46,12 +47,7 @@ class Worker(NamedTuple):
     @property
     def token(self) -> str:
         """The beginning of the tokens of its requests."""
-        return f"{WORKER}{self.owner}/{self.stored.name}/"
-
-    @property
-    def stored(self) -> Worker:
-        """As the names of its pulls have it."""
-        return Worker(self.owner, self.name.translate(UNSAFE))
+        return f"{WORKER}{self.owner}/{self.name.translate(UNSAFE)}/"
 
     def request(self, text: str) -> Requested:
         """The names for the pulls of a request."""
@@ -63,7 +59,7 @@ class Worker(NamedTuple):
         if not holder.startswith(WORKER):
             return None
         owner, _, rest = holder[len(WORKER) :].partition("/")
-        return cls(owner, rest.rpartition("/")[0])
+        return cls(owner, unquote(rest.rpartition("/")[0]))
 
 
 class Request(NamedTuple):
@@ -131,7 +127,7 @@ class SharedStudy(Study):
 
     def hear(self, worker: Worker) -> None:
         """A worker lives."""
-        self._heard[worker.stored] = time.monotonic()
+        self._heard[worker] = time.monotonic()
 
     def _is_gone(self, holder: str) -> bool:
         worker = Worker.of(holder)
@@ -210,7 +206,7 @@ class SharedStudy(Study):
 
     def _spared(self, worker: Worker) -> set[str]:
         """What a worker skipped and is still open; of lil-ucb's one pull at a time, nothing."""
-        skipped = self._skipped.get(worker.stored)
+        skipped = self._skipped.get(worker)
         if not skipped or self._fold.spec.family == LIL_UCB:
             return set()
         skipped &= self._fold.open.keys()

@@ -79,6 +79,7 @@ svg line { stroke: var(--line); stroke-width: 1; }
 .charts.two { grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 26rem)); }
 figcaption { font-size: .9rem; line-height: 1.35; min-height: 2.4rem; overflow-wrap: anywhere; }
 figcaption b { font-weight: 600; color: var(--own); } figcaption b.out { color: var(--soft); }
+figcaption b.undecided { color: color-mix(in srgb, var(--own) 80%, var(--ink)); }
 svg.chart { display: block; width: 100%; height: auto; overflow: visible; }
 .band { fill: var(--own); opacity: .3; }
 .path { fill: none; stroke: var(--own); stroke-width: 2; }

@@ -3,7 +3,7 @@
 import { count, draw, make, roundedUp } from "./dom.js";
 import { Scale, short } from "./scale.js";
 
-const WIDTH = 340, HEIGHT = 170;
+const WIDTH = 320, HEIGHT = 150;
 const LEFT = 44, RIGHT = 10, TOP = 10, BOTTOM = 34;
 
 /** Put both charts into `place`; `history` has [answers, certifiable slack, in, out] in each line. */

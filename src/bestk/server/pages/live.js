@@ -9,7 +9,7 @@ import { Standings } from "./standings.js";
 
 const SPOKEN = 15000; // milliseconds between two announcements to a screen reader, at least; arbitrary
 
-const PHONE = "(max-width: 52rem)"; // as in live.css
+const WIDE = matchMedia("(min-width: 76rem)"); // as in live.css: there is a column beside the standings
 
 const name = studyName();
 const api = `/api${studyPath(name)}`;
@@ -110,6 +110,11 @@ function fill(row) {
     ...facts.filter(([, value]) => value).flatMap(([what, value]) => [make("dt", {}, what), make("dd", {}, value)]));
 }
 
+/** Open what stands beside the standings, close what stands above them. */
+function fold() {
+  for (const part of document.querySelectorAll(".fold")) part.open = WIDE.matches;
+}
+
 function connection(text, kind) {
   write(at("connection"), text);
   at("connection").className = `connection ${kind}`;
@@ -141,8 +146,8 @@ async function begin() {
   }
   at("open-report").href = `${api}/report`;
   at("search").addEventListener("input", (event) => standings.only({ text: event.target.value }));
-  // on a phone the standings come first
-  if (matchMedia(PHONE).matches) for (const fold of document.querySelectorAll(".fold")) fold.open = false;
+  fold();
+  WIDE.addEventListener("change", fold);
   signOutWith(at("sign-out"));
   at("sign-out").hidden = false;
   listen();

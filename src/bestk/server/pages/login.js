@@ -19,6 +19,12 @@ if (given) {
   history.replaceState(null, "", location.pathname + location.search);
 }
 
+// a server for its own machine alone needs no token, and who has signed in none again
+call("/api/studies").then(() => {
+  at("inside").hidden = false;
+  at("inside").querySelector("a").href = afterwards();
+}, () => {});
+
 at("form").addEventListener("submit", async (event) => {
   event.preventDefault();
   const refusal = at("refusal");

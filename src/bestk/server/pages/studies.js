@@ -20,10 +20,41 @@ function entry(study) {
     study.view && study.certified && make("a", { href: `${api}/certificate`, download: `${name}.cert.json` }, "Certificate"),
     study.view && make("a", { href: `${api}/export?format=csv`, download: `${name}.csv` }, "Answers"),
   ];
-  return make("li", {},
+  return make("li", { "data-text": `${name} ${study.title} ${says}`.toLowerCase() },
     make("h2", {}, title, make("span", { class: `badge ${kind}` }, says)),
     make("p", { class: "soft number" }, `${wanted}; ${many(samples, "answer")}${open ? `, ${count(open)} open` : ""}`),
     make("div", { class: "links" }, ...links.filter(Boolean)));
+}
+
+const MANY = 8; // studies; of more one can be searched for
+
+/** Those that go on first, and the newest of them. */
+const ordered = (studies) => [...studies].reverse().sort((a, b) => a.stopped - b.stopped);
+
+/** Leave those in the list whose name, title or state has this text. */
+function search(text) {
+  const wanted = text.trim().toLowerCase();
+  let left = 0;
+  for (const item of at("studies").children) {
+    item.hidden = !item.dataset.text.includes(wanted);
+    left += !item.hidden;
+  }
+  at("nothing").hidden = left > 0;
+}
+
+/** What a newcomer sees: the form, and how programs begin a study. */
+function welcome(mayCreate) {
+  at("none").hidden = false;
+  at("how").hidden = at("programs").hidden = !mayCreate;
+  at("new").open = mayCreate;
+  at("example").textContent = `import random
+import bestk
+
+def pull(arm):  # one answer: a measurement of yours, between 0 and 1
+    return random.betavariate(3, 2) if arm == "left" else random.betavariate(2, 3)
+
+url = "${location.origin}"  # and BESTK_TOKEN in the environment, if tokens are needed
+print(bestk.identify(["left", "right"], pull, k=1, epsilon=0.05, storage=url, name="first"))`;
 }
 
 async function begin() {
@@ -32,8 +63,10 @@ async function begin() {
   try {
     const { studies, create } = await call("/api/studies");
     at("new").hidden = !create;
-    at("studies").replaceChildren(...studies.map(entry));
-    at("none").hidden = studies.length > 0;
+    at("studies").replaceChildren(...ordered(studies).map(entry));
+    at("search").hidden = studies.length <= MANY;
+    at("search").addEventListener("input", (event) => search(event.target.value));
+    if (!studies.length) welcome(create);
   } catch (refused) {
     refusedIn(at("refusal"))(refused);
   }
