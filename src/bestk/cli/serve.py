@@ -36,6 +36,9 @@ def serve(
     max_body: Annotated[int, typer.Option(help="Bytes of a request.", min=1024)] = 1 << 20,
     max_arms: Annotated[int, typer.Option(help="Arms of a study begun here.", min=2)] = 20_000,
     max_open: Annotated[int, typer.Option(help="Open pulls of a study.", min=1)] = 20_000,
+    max_rating: Annotated[
+        int, typer.Option(help="Open pulls of a study that one token to rate has.", min=1)
+    ] = 1000,
     max_viewers: Annotated[int, typer.Option(help="Live pages open at a time.", min=0)] = 1000,
     people_rate: Annotated[
         float, typer.Option(help="Requests per second of a token to look or rate.", min=0.1)
@@ -60,7 +63,7 @@ def serve(
     from bestk.arguments import duration  # with numpy, which other commands need not load
 
     limits = Limits(
-        body=max_body, arms=max_arms, open_pulls=max_open, viewers=max_viewers,
+        body=max_body, arms=max_arms, open_pulls=max_open, rating=max_rating, viewers=max_viewers,
         people_rate=people_rate, worker_rate=worker_rate, lease=duration(lease, "--lease"),
     )  # fmt: skip
     run(

@@ -67,12 +67,16 @@ class Worker(NamedTuple):
 
 
 class Request(NamedTuple):
-    """A wish for n pulls; with `again` the worker's open pulls are given before new ones."""
+    """A wish for n pulls.
+
+    Of one who rates, whose owner may have at most `rating` open pulls of the study, those that the
+    worker has are given before new ones.
+    """
 
     worker: Worker
     id: str
     n: int = 1
-    again: bool = False
+    rating: int | None = None
 
 
 class SharedStudy(Study):
@@ -185,10 +189,11 @@ class SharedStudy(Study):
             holders = self._fold.holders
             own = (key for key in known if key in open_ and holders[key] == names.token)
             return [self._pull(key) for key in own]
-        if request.again:
+        if request.rating is not None:
             mine = [key for key in open_ if self._fold.holders[key].startswith(worker.token)]
             if mine:
                 return [self._pull(key) for key in mine[: request.n]]
+            self._require_few(worker.owner, request.rating)
         spared = self._spared(worker)
         pulls = self._ask(n, names, spared) if (n := self._room(request.n, spared)) else []
         if spared and not pulls:  # nothing else is left
@@ -199,6 +204,14 @@ class SharedStudy(Study):
             if not pull.id.startswith(names.token):
                 self._again.setdefault(names.token, []).append(pull.id)
         return pulls
+
+    def _require_few(self, owner: str, most: int) -> None:
+        """Refuse more pulls for an owner who has so many: workers are called as they like."""
+        self._handover.lapse()
+        holders, start = self._fold.holders, f"{WORKER}{owner}/"
+        has = [key for key in self._fold.open if holders[key].startswith(start)]
+        if len(has) >= most and len(has) - len(self._handover.free(has)) >= most:
+            raise TooManyOpen(f"at most {most:,} pulls of a token to rate may be open (--max-rating)")
 
     def _room(self, n: int, spared: Collection[str] = ()) -> int:
         """Of n pulls, how many may be handed out: those that nobody makes any more add none."""
