@@ -22,6 +22,7 @@ from bestk.study.pulls import WORKER, Pull, Requested, is_gone
 from bestk.study.study import Study
 
 LAPSES = 0.25  # seconds between two looks for leases that ran out
+MANY = 10_000  # workers, requests and skips remembered beside those of open pulls; arbitrary
 UNSAFE = str.maketrans(dict.fromkeys("/ -~", "_"))
 
 
@@ -97,6 +98,7 @@ class SharedStudy(Study):
         self._again: dict[str, list[str]] = {}  # pulls handed out anew, by the token of the request
         self._handover.is_gone = self._is_gone
         self._skipped: dict[Worker, set[str]] = {}  # pulls that a worker gave back to be spared
+        self._skips = 0  # how many
         holders = self._fold.holders
         for key in self._fold.answers:
             self.told[Worker.of(holders[key])] += 1
@@ -135,7 +137,19 @@ class SharedStudy(Study):
 
     def hear(self, worker: Worker) -> None:
         """A worker lives."""
+        if max(len(self._heard), len(self._again)) > MANY + 2 * self.n_open:
+            self._tidy()
         self._heard[worker.stored] = time.monotonic()
+
+    def _tidy(self) -> None:
+        """Forget workers and requests that hold no open pull: nobody asks about them.
+
+        Such a request would get new pulls if it were repeated, as after a restart.
+        """
+        holders = {self._fold.holders[key] for key in self._fold.open}
+        workers = set(map(Worker.of, holders))
+        self._heard = {each: at for each, at in self._heard.items() if each in workers}
+        self._again = {token: keys for token, keys in self._again.items() if token in holders}
 
     def _is_gone(self, holder: str) -> bool:
         worker = Worker.of(holder)
@@ -211,7 +225,9 @@ class SharedStudy(Study):
         holders, start = self._fold.holders, f"{WORKER}{owner}/"
         has = [key for key in self._fold.open if holders[key].startswith(start)]
         if len(has) >= most and len(has) - len(self._handover.free(has)) >= most:
-            raise TooManyOpen(f"at most {most:,} pulls of a token to rate may be open (--max-rating)")
+            raise TooManyOpen(
+                f"at most {most:,} pulls of one rating token may be open (--max-rating)"
+            )
 
     def _room(self, n: int, spared: Collection[str] = ()) -> int:
         """Of n pulls, how many may be handed out: those that nobody makes any more add none."""
@@ -254,6 +270,9 @@ class SharedStudy(Study):
     def skip(self, pulls: Sequence[str], owner: str) -> None:
         """Give back those that the owner's workers have; these are given others before them."""
         held = [key for key in pulls if key in self._fold.open and self.owns(owner, key)]
+        self._skips += len(held)
+        if self._skips > MANY:  # forgotten, at worst somebody sees again what they skipped
+            self._skipped, self._skips = {}, 0
         for key in held:
             worker = self.holder(key)
             if worker is not None:
