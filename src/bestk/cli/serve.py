@@ -40,6 +40,7 @@ def serve(
         int, typer.Option(help="Open pulls of a study that one token to rate has.", min=1)
     ] = 1000,
     max_viewers: Annotated[int, typer.Option(help="Live pages open at a time.", min=0)] = 1000,
+    max_connections: Annotated[int, typer.Option(help="Connections at a time.", min=1)] = 4000,
     people_rate: Annotated[
         float, typer.Option(help="Requests per second of a token to look or rate.", min=0.1)
     ] = 50.0,
@@ -64,7 +65,8 @@ def serve(
 
     limits = Limits(
         body=max_body, arms=max_arms, open_pulls=max_open, rating=max_rating, viewers=max_viewers,
-        people_rate=people_rate, worker_rate=worker_rate, lease=duration(lease, "--lease"),
+        connections=max_connections, people_rate=people_rate, worker_rate=worker_rate,
+        lease=duration(lease, "--lease"),
     )  # fmt: skip
     run(
         storage, host=host, port=port, cert=cert, key=key, proxy=proxy, limits=limits, say=_announce
