@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from contextlib import suppress
 from typing import Any, Literal
@@ -190,7 +189,7 @@ async def report(name: str, request: Request) -> Response:
     """What `bestk report` writes."""
     hall = hall_of(request)
     await hall.enter(request, STANDINGS, name)
-    text = await asyncio.to_thread(documents.report, hall.address, name)
+    text = await hall.writers.make(documents.report, hall.address, name)
     return Response(text, media_type="text/html", headers={"content-security-policy": OF_REPORT})
 
 
@@ -199,8 +198,7 @@ async def certificate(name: str, request: Request) -> Response:
     """What `bestk certify` writes, confirmed by the verifier; 409 where there is none."""
     hall = hall_of(request)
     await hall.enter(request, STANDINGS, name)
-    made: dict[str, Any] = await asyncio.to_thread(documents.certificate, hall.address, name)
-    return reply(made)
+    return reply(await hall.writers.make(documents.certificate, hall.address, name))
 
 
 @router.get(
@@ -214,6 +212,7 @@ async def export(
     """What `bestk export` writes; of jsonl every line is one of json's rows."""
     hall = hall_of(request)
     await hall.enter(request, "view", name)
-    text = await asyncio.to_thread(documents.export, hall.address, name, format)
+    file = await hall.writers.make(documents.export, hall.address, name, format)
     headers = {"content-disposition": f'attachment; filename="observations.{format}"'}
-    return Response(text, media_type=MEDIA[format], headers=headers)
+    pieces = documents.pieces(file)
+    return StreamingResponse(pieces, media_type=MEDIA[format], headers=headers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
@@ -19,7 +19,7 @@ SHARE = 0.05  # of the time that looks may take: those at thousands of arms come
 SILENCE = 15.0  # seconds after which a viewer hears that the server lives
 RECALL = 1.0  # seconds that a viewer waits for the past; after that it comes later
 Valid = Callable[[], bool]
-Past = Callable[[str], list[Any]]  # of a study by its name: see `documents.past`
+Past = Callable[[str], Awaitable[list[Any]]]  # of a study by its name: see `documents.past`
 
 
 class Watch:
@@ -49,7 +49,7 @@ class Watch:
     async def _recall(self, past: Past) -> None:
         """Read how certainty grew before anyone looked, the server's last start included."""
         with suppress(BestkError):  # the page shows what is known since then
-            self.snapshots.recall(await asyncio.to_thread(past, self.desk.study.name))
+            self.snapshots.recall(await past(self.desk.study.name))
         self._seen = -1  # to be told with the next look
         self._next = 0.0
 
