@@ -2,8 +2,12 @@
 
 import pytest
 
+from bestk import Study
 from bestk.commands.study_file import KEYS
 from bestk.rewards import FAMILIES
+from bestk.storage import SQLiteStorage
+from bestk.storage import events as ev
+from bestk.storage.events import Event
 from helpers.served import serving
 
 pytest.importorskip("fastapi", reason="fastapi is not installed: pip install 'bestk[serve]'")
@@ -32,3 +36,18 @@ def test_a_study_of_quantiles_is_begun_as_it_is_said(tmp_path):
         assert (begun["costs"], begun["maximize"]) == ([1.0, 2.0], False)
         plain = {"name": "coins", "arms": ["a", "b"], "k": 1, "rewards": "bernoulli", "q": 0.5}
         assert server.post("/api/studies", plain).status == 400
+
+
+def test_a_study_that_cannot_be_used_here_is_listed_with_the_reason(tmp_path):
+    storage = SQLiteStorage(tmp_path / "s.db")
+    for name in ("good", "no/address", ".."):
+        Study(name, ["a", "b"], k=1, storage=storage)
+    storage.append("broken", [Event(ev.CREATED, data="{}")])
+    with serving(tmp_path / "s.db") as server:
+        listed = server.get("/api/studies").data["studies"]
+        problems = {each["name"]: each.get("problem", "") for each in listed}
+        assert problems.keys() == {"good", "no/address", "..", "broken"}
+        assert problems["good"] == ""
+        assert problems["no/address"] == problems[".."] != ""
+        assert "cannot be read" in problems["broken"]
+        assert server.get("/api/studies/broken").status == 503

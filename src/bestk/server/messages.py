@@ -20,9 +20,13 @@ def _json(value: Any) -> Any:
     return value
 
 
+def is_reachable(name: str) -> bool:
+    """Whether an address leads to a study of that name: browsers ask for no folder called `.`."""
+    return name not in ("", ".", "..") and "/" not in name
+
+
 def _reachable(name: str) -> str:
-    """A browser never asks for a folder of that name."""
-    if name in (".", ".."):
+    if not is_reachable(name):
         raise ValueError("no address leads to a study called . or ..")
     return name
 

@@ -12,12 +12,15 @@ from starlette.responses import PlainTextResponse, StreamingResponse
 from bestk import __version__
 from bestk.decisions import TopK
 from bestk.decisions.labels import thaw
-from bestk.errors import StorageError
+from bestk.errors import BestkError, StorageError
 from bestk.server import documents
 from bestk.server.guard import Refusal
-from bestk.server.hall import STANDINGS, hall_of
+from bestk.server.hall import STANDINGS, Hall, hall_of
+from bestk.server.messages import is_reachable
 from bestk.server.snapshots import workers
+from bestk.server.tokens import Token
 from bestk.server.working import reply, state_of, written
+from bestk.study.reading import UNREADABLE
 
 router, open_router = APIRouter(tags=["read"]), APIRouter(tags=["read"])
 MEDIA = {"csv": "text/csv", "json": "application/json", "jsonl": "application/x-ndjson"}
@@ -51,33 +54,39 @@ async def metrics(request: Request) -> Response:
 
 @router.get("/api/studies", summary="All studies")
 async def studies(request: Request) -> Response:
-    """Those that the token is for."""
+    """Those that the token is for; of one that cannot be used here name, title and `problem`."""
     hall = hall_of(request)
     caller = hall.caller(request, *_any_of(request))
-    found = []
-    for name in hall.catalogue.names():
-        if caller.study not in (None, name):
-            continue
+    names = [name for name in hall.catalogue.names() if caller.study in (None, name)]
+    found = [await _listed(hall, name, caller) for name in names]
+    return reply({"studies": found, "create": caller.allows("admin", None)})
+
+
+async def _listed(hall: Hall, name: str, caller: Token) -> dict[str, Any]:
+    """A study of the list."""
+    page = hall.catalogue.page(name)
+    known = {"name": name, "title": page.get("title", "")}
+    if not is_reachable(name):
+        return {**known, "problem": "no address leads to it: its name has a slash, or is . or .."}
+    try:
         study = (await hall.catalogue.desk(name)).study
         study.look()
-        decision = study.problem.decision
-        sees = caller.allows("view", name) or hall.catalogue.page(name).get("show_standings", False)
-        found.append(
-            {
-                "name": name,
-                "title": hall.catalogue.page(name).get("title", ""),
-                "arms": len(study.arms),
-                "k": decision.k if isinstance(decision, TopK) else None,
-                "samples": study.samples,
-                "open": study.n_open,
-                "stopped": study.is_stopped,
-                "certified": study.is_certified if sees else None,
-                "rate": caller.allows("rate", name)
-                and bool(hall.catalogue.levels(name, study.problem.rewards)),
-                "view": bool(sees),
-            }
-        )
-    return reply({"studies": found, "create": caller.allows("admin", None)})
+    except (BestkError, *UNREADABLE):  # the others can be
+        return {**known, "problem": "it cannot be read; `bestk doctor` says what is wrong with it"}
+    decision = study.problem.decision
+    sees = caller.allows("view", name) or page.get("show_standings", False)
+    return {
+        **known,
+        "arms": len(study.arms),
+        "k": decision.k if isinstance(decision, TopK) else None,
+        "samples": study.samples,
+        "open": study.n_open,
+        "stopped": study.is_stopped,
+        "certified": study.is_certified if sees else None,
+        "rate": caller.allows("rate", name)
+        and bool(hall.catalogue.levels(name, study.problem.rewards)),
+        "view": bool(sees),
+    }
 
 
 def _any_of(request: Request) -> tuple[str, str | None]:
