@@ -4,7 +4,7 @@ import json
 import socket
 import threading
 import time
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from http.client import HTTPConnection
 
 import pytest
@@ -90,6 +90,31 @@ def test_pulls_that_nobody_makes_any_more_do_not_fill_a_study_for_ever(tmp_path,
         (pull,) = ids(ask(server, "3", worker="late"))
         assert (pull in left) is (lease is None)
         assert server.get("/api/studies/coins").data["open"] <= 2
+
+
+def test_one_token_does_not_take_all_places_of_those_who_watch(tmp_path):
+    path = tmp_path / "s.db"
+    Study("coins", ["a", "b"], k=1, storage=path)
+    one, two, three = (
+        json.loads(good("token", "create", "--role", "view", "--json", path))["token"]
+        for _ in range(3)
+    )
+    with (
+        serving(path, "--max-viewers", "1", "--max-connections", "5") as server,
+        ExitStack() as lines,
+    ):
+
+        def watch(token):
+            line = lines.enter_context(
+                closing(HTTPConnection("127.0.0.1", server.port, timeout=10))
+            )
+            named = {"Authorization": f"Bearer {token}"}
+            line.request("GET", "/api/studies/coins/events", headers=named)
+            answer = line.getresponse()
+            answer.readline()  # it has begun
+            return answer.status
+
+        assert [watch(each) for each in (one, one, two, three)] == [200, 503, 200, 503]
 
 
 @pytest.fixture(scope="module")

@@ -39,7 +39,9 @@ def serve(
     max_rating: Annotated[
         int, typer.Option(help="Open pulls of a study that one token to rate has.", min=1)
     ] = 1000,
-    max_viewers: Annotated[int, typer.Option(help="Live pages open at a time.", min=0)] = 1000,
+    max_viewers: Annotated[
+        int, typer.Option(help="Live pages of one token open at a time.", min=0)
+    ] = 1000,
     max_connections: Annotated[int, typer.Option(help="Connections at a time.", min=1)] = 4000,
     people_rate: Annotated[
         float, typer.Option(help="Requests per second of a token to look or rate.", min=0.1)

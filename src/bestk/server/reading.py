@@ -177,7 +177,11 @@ async def events(name: str, request: Request) -> Response:
     """Server-sent events: `standings`, at most two a second, and `end`."""
     hall = hall_of(request)
     caller, desk = await hall.enter(request, STANDINGS, name)
-    if hall.metrics.viewers >= hall.limits.viewers:
+    limits = hall.limits
+    if (
+        hall.streams.watching[caller.id] >= limits.viewers
+        or hall.metrics.viewers >= limits.connections // 2
+    ):
         raise Refusal(503, "TooManyViewers", "too many watch already", retry_after="10")
 
     def is_valid() -> bool:
@@ -185,7 +189,7 @@ async def events(name: str, request: Request) -> Response:
             hall.tokens.read()
         return hall.tokens.is_valid(caller)
 
-    stream = hall.streams.events(desk, is_valid)
+    stream = hall.streams.events(desk, caller.id, is_valid)
     return StreamingResponse(stream, media_type="text/event-stream")
 
 

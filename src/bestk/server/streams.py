@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import Any
@@ -114,6 +115,7 @@ class Streams:
         self._watches: dict[str, Watch] = {}
         self._past = past
         self._metrics = metrics
+        self.watching: Counter[str] = Counter()  # streams of events by who watches
         self.is_closing = False
 
     def of(self, desk: Desk) -> Watch:
@@ -123,11 +125,12 @@ class Streams:
             self._watches[name] = Watch(desk, self._past)
         return self._watches[name]
 
-    async def events(self, desk: Desk, is_valid: Valid) -> AsyncIterator[bytes]:
+    async def events(self, desk: Desk, who: str, is_valid: Valid) -> AsyncIterator[bytes]:
         """What a viewer is sent, until one of both leaves, or it may not look any more."""
         watch = self.of(desk)
         queue = await watch.join()
         self._metrics.viewers += 1
+        self.watching[who] += 1
         try:
             while not self.is_closing and is_valid():
                 try:
@@ -140,6 +143,7 @@ class Streams:
             yield _event("end", {"again": not self.is_closing and is_valid()})
         finally:
             self._metrics.viewers -= 1
+            self.watching[who] -= 1
             watch.leave(queue)
 
     def close(self) -> None:
