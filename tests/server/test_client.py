@@ -3,6 +3,7 @@
 import json
 import socket
 import threading
+import warnings
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,21 @@ def test_an_address_that_is_none_is_refused(url):
     with pytest.raises(InputError) as refused:
         bestk.connect(url)
     assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "token", "is_said"),
+    [("http://far.example:8765", "secret", True), ("http://192.0.2.1", "secret", True),
+     ("http://far.example", "", False), ("https://far.example", "secret", False),
+     ("http://localhost:1", "secret", False), ("http://[::1]:1", "secret", False)],
+)  # fmt: skip
+def test_a_token_that_others_can_read_on_its_way_is_warned_of(url, token, is_said):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        bestk.connect(url, token)
+    said = [str(warning.message) for warning in caught]
+    assert len(said) == is_said
+    assert all("https" in text and "secret" not in text for text in said)
 
 
 def test_what_json_cannot_hold_beside_a_reward_loses_no_reward(server, tmp_path):

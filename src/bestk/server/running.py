@@ -12,9 +12,9 @@ from typing import Literal
 
 import uvicorn
 
+from bestk.addresses import is_loopback
 from bestk.errors import InputError
 from bestk.server.app import guarded
-from bestk.server.guard import is_loopback
 from bestk.server.hall import Hall
 from bestk.server.limits import Limits
 from bestk.storage.addresses import open_storage, read_address
