@@ -1,4 +1,4 @@
-"""Addresses of studies: the name of a file, or `postgresql://` and so on.
+"""Addresses of studies: the name of a file, or `postgresql://` and so on; and of machines.
 
 Passwords in an address are used to connect and never shown: the text of a `PostgresAddress` has
 none, so that messages, reports and file names made from it cannot either.
@@ -6,6 +6,7 @@ none, so that messages, reports and file names made from it cannot either.
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
 from pathlib import Path
@@ -17,6 +18,16 @@ Address = str | os.PathLike[str]
 SCHEMES = ("postgresql", "postgres")
 SECRETS = ("password", "sslpassword")  # parameters of libpq
 _scheme = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is of this machine alone."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 class PostgresAddress(str):

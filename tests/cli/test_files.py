@@ -202,7 +202,7 @@ def test_what_cannot_be_is_refused(file, tmp_path):
         (("status", path, "--study", "don"), "did you mean 'done'"),
         (("status", nothing), "no such file"),
         (("list", tmp_path), "is a folder"),
-        (("export", path, "--study", "odd", "--format", "xml"), "csv or json"),
+        (("export", path, "--study", "odd", "--format", "xml"), "csv, json or jsonl"),
         (("export", path, "--study", "odd", "--format", "csv", "-o", path), "own file"),
         (
             ("export", path, "--study", "odd", "--format", "csv", "-o", nothing / "x"),

@@ -3,6 +3,7 @@
 import json
 import socket
 import threading
+import warnings
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from bestk.client import connection
 from bestk.client.connection import Connection
 from bestk.errors import StorageError
 from bestk.study.reading import observations, open_storage
+from bestk.study.remote import RemoteStudy
 from helpers.command import good
 from helpers.served import serving
 
@@ -45,6 +47,16 @@ def test_a_study_at_a_server_has_the_methods_of_a_study(server):
     assert (study.samples, study.open, study.totals) == (3, [], {"cost": 2.5})
     assert study.result.to_dict() == kept.result.to_dict()
     assert bestk.connect(server.url).study("methods").ask() != []
+
+
+def test_what_a_study_at_a_server_lacks_is_said(server):
+    lacks = {name for name in dir(Study) if not name.startswith("_")} - set(dir(RemoteStudy))
+    said = (Path(__file__).parents[2] / "docs" / "server.md").read_text(encoding="utf-8")
+    assert lacks == {"ask_each", "is_held_elsewhere", "stopped_at"}
+    assert all(f"`{name}`" in said for name in lacks)
+    study = bestk.connect(server.url).study("seconds", ARMS, k=1)
+    study.tell_many([(pull, 0.5) for pull in study.ask(2)])
+    assert study.seconds == Study("seconds", storage=server.path).seconds > 0.0
 
 
 def test_what_is_given_must_agree_with_the_study_that_is_there(server):
@@ -124,6 +136,21 @@ def test_an_address_that_is_none_is_refused(url):
     with pytest.raises(InputError) as refused:
         bestk.connect(url)
     assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "token", "is_said"),
+    [("http://far.example:8765", "secret", True), ("http://192.0.2.1", "secret", True),
+     ("http://far.example", "", False), ("https://far.example", "secret", False),
+     ("http://localhost:1", "secret", False), ("http://[::1]:1", "secret", False)],
+)  # fmt: skip
+def test_a_token_that_others_can_read_on_its_way_is_warned_of(url, token, is_said):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        bestk.connect(url, token)
+    said = [str(warning.message) for warning in caught]
+    assert len(said) == is_said
+    assert all("https" in text and "secret" not in text for text in said)
 
 
 def test_what_json_cannot_hold_beside_a_reward_loses_no_reward(server, tmp_path):

@@ -4,12 +4,13 @@ import json
 import socket
 import threading
 import time
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from http.client import HTTPConnection
 
 import pytest
 
 from bestk import Study
+from helpers.command import good
 from helpers.served import serving
 
 COINS = {"name": "coins", "arms": ["a", "b", "c"], "k": 1, "rewards": "bernoulli"}
@@ -38,6 +39,35 @@ def test_open_pulls_are_limited_and_a_request_may_still_be_repeated(tmp_path):
         assert len(ids(ask(server, "3"))) == 1
 
 
+@pytest.mark.parametrize("lease", [3600.0, None])
+def test_a_token_to_rate_does_not_take_all_pulls_by_inventing_names(tmp_path, lease):
+    """Where pulls have no lease, those of names that were silent for long count no more."""
+    path = tmp_path / "s.db"
+    Study("coins", ["a", "b"], k=1, lease=lease, storage=path)
+    rater, worker = (
+        json.loads(good("token", "create", "--role", role, "--json", path))["token"]
+        for role in ("rate", "work")
+    )
+
+    def ask_as(name):
+        body = {"worker": name, "request": "1"}
+        return server.post("/api/studies/coins/ask", body, rater)
+
+    with serving(path, "--max-rating", "3", "--lease", "2") as server:
+        given = [ask_as(name) for name in "abcd"]
+        assert [each.status for each in given] == [200, 200, 200, 429]
+        assert "--max-rating" in given[-1].data["message"]
+        assert ids(ask_as("a")) == ids(given[0])  # repeated
+        other = {"n": 5, "worker": "w", "request": "2"}
+        assert len(ids(server.post("/api/studies/coins/ask", other, worker))) == 5
+        told = {"answers": [{"pull": ids(given[0])[0], "reward": 1}]}
+        assert server.post("/api/studies/coins/tell", told, rater).status == 200
+        assert ask_as("d").status == 200
+        if lease is None:
+            time.sleep(2.1)
+        assert ask_as("e").status == (200 if lease is None else 429)
+
+
 def test_the_limit_holds_for_requests_of_one_moment(tmp_path):
     with serving(tmp_path / "s.db", "--max-open", "10") as server:
         server.post("/api/studies", COINS)
@@ -60,6 +90,31 @@ def test_pulls_that_nobody_makes_any_more_do_not_fill_a_study_for_ever(tmp_path,
         (pull,) = ids(ask(server, "3", worker="late"))
         assert (pull in left) is (lease is None)
         assert server.get("/api/studies/coins").data["open"] <= 2
+
+
+def test_one_token_does_not_take_all_places_of_those_who_watch(tmp_path):
+    path = tmp_path / "s.db"
+    Study("coins", ["a", "b"], k=1, storage=path)
+    one, two, three = (
+        json.loads(good("token", "create", "--role", "view", "--json", path))["token"]
+        for _ in range(3)
+    )
+    with (
+        serving(path, "--max-viewers", "1", "--max-connections", "5") as server,
+        ExitStack() as lines,
+    ):
+
+        def watch(token):
+            line = lines.enter_context(
+                closing(HTTPConnection("127.0.0.1", server.port, timeout=10))
+            )
+            named = {"Authorization": f"Bearer {token}"}
+            line.request("GET", "/api/studies/coins/events", headers=named)
+            answer = line.getresponse()
+            answer.readline()  # it has begun
+            return answer.status
+
+        assert [watch(each) for each in (one, one, two, three)] == [200, 503, 200, 503]
 
 
 @pytest.fixture(scope="module")

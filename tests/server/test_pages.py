@@ -229,13 +229,15 @@ def test_a_study_can_be_read_and_rated_with_the_keyboard_alone(server, visit):
     assert told.value.json()["told"] == 1
 
 
-def test_a_form_creates_a_study(visit):
+@pytest.mark.parametrize("rewards", ["ratings", "quantile"])
+def test_a_form_creates_a_study(visit, rewards):
     page = visit("/studies")
     open_form(page)
-    page.fill("[name=name]", "from a form")
+    page.fill("[name=name]", f"from a form {rewards}")
+    page.select_option("[name=rewards]", rewards)
     page.fill("[name=arms]", "left\nright")
     page.click("text=Create")
-    page.wait_for_url("**/studies/from%20a%20form")
+    page.wait_for_url(f"**/studies/from%20a%20form%20{rewards}")
     page.locator(".row .name", has_text="left").wait_for()
 
 

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 from helpers.command import good
@@ -21,34 +22,57 @@ NOT_CHECKED = (
 )
 
 
+@contextmanager
+def checked(folder, *roles):
+    """A server with a study, its schema in a file, and a token of each role and of an admin."""
+    (folder / "schemathesis.toml").write_text(CONFIG)
+    path = folder / "studies.db"
+    tokens = {
+        role: json.loads(good("token", "create", "--role", role, "--json", path))["token"]
+        for role in (*roles, "admin")
+    }
+    with serving(path, "--people-rate", "20000") as server:
+        schema = server.get("/api/openapi.json", tokens["admin"])
+        (folder / "openapi.json").write_text(schema.text)
+        assert server.post("/api/studies", COINS, tokens["admin"]).status == 201
+        yield server, tokens, schema.data
+
+
+def schemathesis(folder, server, token, *options):
+    """It, under way."""
+    command = [
+        Path(sys.executable).with_name("schemathesis"),
+        "--config-file", folder / "schemathesis.toml", "run", folder / "openapi.json",
+        "--url", f"http://127.0.0.1:{server.port}", "-H", f"Authorization: Bearer {token}",
+        "--seed", "1", *options,
+        "--exclude-path-regex", "/events$",  # a stream that does not end
+        "--exclude-checks", ",".join(NOT_CHECKED), "--generation-database", "none",
+    ]  # fmt: skip
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder)
+
+
 def test_schemathesis_finds_nothing(tmp_path):
-    config = tmp_path / "schemathesis.toml"
-    config.write_text(CONFIG)
-    path = tmp_path / "studies.db"
-    made = good("token", "create", "--role", "admin", "--json", path)
-    token = json.loads(made)["token"]
-    with serving(path) as server:
-        schema = server.get("/api/openapi.json", token)
-        (tmp_path / "openapi.json").write_text(schema.text)
-        assert server.post("/api/studies", COINS, token).status == 201
-        command = [
-            Path(sys.executable).with_name("schemathesis"), "--config-file", config, "run",
-            tmp_path / "openapi.json", "--url", f"http://127.0.0.1:{server.port}",
-            "-H", f"Authorization: Bearer {token}",
-            "--seed", "1", "-n", "10", "--phases", "coverage,fuzzing",
-            "--exclude-path-regex", "/events$",  # a stream that does not end
-            "--exclude-checks", ",".join(NOT_CHECKED), "--generation-database", "none",
-        ]  # fmt: skip
-        done = subprocess.run(
-            command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120
-        )
-        assert done.returncode == 0, done.stdout[-5000:]
+    with checked(tmp_path) as (server, tokens, schema):
+        token = tokens["admin"]
+        done = schemathesis(tmp_path, server, token, "-n", "10", "--phases", "coverage,fuzzing")
+        said, _ = done.communicate(timeout=120)
+        assert done.returncode == 0, said[-5000:]
         assert server.get("/api/studies/coins/open", token).status == 200
-        for each, methods in schema.data["paths"].items():
+        for each, methods in schema["paths"].items():
             wanted = [] if each == "/health" else [{"HTTPBearer": []}]
             assert [method.get("security", []) for method in methods.values()] == [wanted] * len(
                 methods
             )
+
+
+def test_schemathesis_finds_nothing_with_a_token_to_rate(tmp_path):
+    """Few examples, as nearly all is refused before it is read."""
+    with checked(tmp_path, "rate") as (server, tokens, _):
+        rate = tokens["rate"]
+        done = schemathesis(tmp_path, server, rate, "-n", "3", "--phases", "fuzzing")
+        said, _ = done.communicate(timeout=120)
+        assert done.returncode == 0, said[-5000:]
+        assert server.get("/api/studies/coins/open", tokens["admin"]).status == 200
 
 
 def test_a_path_says_all_that_can_be_done_there(tmp_path):

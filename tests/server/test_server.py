@@ -84,7 +84,7 @@ def test_an_export_is_what_the_command_writes(guarded):
     (pull,) = ask(guarded, "exported", guarded.tokens["work"]).data["pulls"]
     tell(guarded, pull["id"], 1, guarded.tokens["work"])
     path, look = "/api/studies/coins/export?format=", guarded.tokens["view"]
-    for format in ("csv", "json"):
+    for format in ("csv", "json", "jsonl"):
         said = good("export", guarded.path, "--study", "coins", "--format", format)
         assert guarded.get(path + format, look).text.splitlines() == said.splitlines()
     lines = guarded.get(path + "jsonl", look).text.splitlines()

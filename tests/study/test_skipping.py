@@ -22,7 +22,7 @@ def opened(storage):
 
 
 def ask(study, worker, request):
-    (pull,) = study.hand_out(Request(worker, request, 1, again=True))
+    (pull,) = study.hand_out(Request(worker, request, 1, rating=9))
     return pull.id
 
 
@@ -113,3 +113,24 @@ def test_the_lease_of_a_pull_begins_anew_when_it_is_handed_out_again(monkeypatch
     now[0] += 11.0
     ask(study, Worker("token3", "cy"), "1")
     assert first not in [pull.id for pull in study.open]
+
+
+def test_what_is_remembered_of_workers_has_an_end_and_what_they_hold_is_kept(monkeypatch):
+    monkeypatch.setattr("bestk.study.shared.MANY", 20)
+    storage, now = MemoryStorage(), [1000.0]
+    monkeypatch.setattr("bestk.study.shared.time.monotonic", lambda: now[0])
+    Study("s", ["a", "b"], k=1, epsilon=0.0, rewards=Bernoulli(), storage=storage, seed=1)
+    study = opened(storage)
+    study.skip([ask(study, ANN, "1")], ANN.owner)
+    kept = ask(study, BEN, "1")  # handed out anew: its name does not tell the request
+    now[0] += 50.0
+    assert ask(study, BEN, "1") == kept
+    for number in range(200):
+        worker = Worker("token3", f"worker {number}")
+        study.skip([ask(study, worker, "1")], worker.owner)
+        study.take_answers([Answer(ask(study, worker, "2"), 1.0)])
+    now[0] += 30.0  # more than the patience, but for what was heard
+    assert ask(study, Worker("token3", "late"), "1") != kept
+    assert ask(study, BEN, "1") == kept
+    remembered = (study._heard, study._again, study._skipped)
+    assert all(len(each) < 50 for each in remembered), [len(each) for each in remembered]

@@ -36,7 +36,13 @@ def serve(
     max_body: Annotated[int, typer.Option(help="Bytes of a request.", min=1024)] = 1 << 20,
     max_arms: Annotated[int, typer.Option(help="Arms of a study begun here.", min=2)] = 20_000,
     max_open: Annotated[int, typer.Option(help="Open pulls of a study.", min=1)] = 20_000,
-    max_viewers: Annotated[int, typer.Option(help="Live pages open at a time.", min=0)] = 1000,
+    max_rating: Annotated[
+        int, typer.Option(help="Open pulls of a study that one token to rate has.", min=1)
+    ] = 1000,
+    max_viewers: Annotated[
+        int, typer.Option(help="Live pages of one token open at a time.", min=0)
+    ] = 1000,
+    max_connections: Annotated[int, typer.Option(help="Connections at a time.", min=1)] = 4000,
     people_rate: Annotated[
         float, typer.Option(help="Requests per second of a token to look or rate.", min=0.1)
     ] = 50.0,
@@ -60,8 +66,9 @@ def serve(
     from bestk.arguments import duration  # with numpy, which other commands need not load
 
     limits = Limits(
-        body=max_body, arms=max_arms, open_pulls=max_open, viewers=max_viewers,
-        people_rate=people_rate, worker_rate=worker_rate, lease=duration(lease, "--lease"),
+        body=max_body, arms=max_arms, open_pulls=max_open, rating=max_rating, viewers=max_viewers,
+        connections=max_connections, people_rate=people_rate, worker_rate=worker_rate,
+        lease=duration(lease, "--lease"),
     )  # fmt: skip
     run(
         storage, host=host, port=port, cert=cert, key=key, proxy=proxy, limits=limits, say=_announce

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from bestk.report.terminal.study import Listed
     from bestk.storage.addresses import KeptStorage
 
-FORMATS = ("csv", "json")
-
 
 def status(file: File, study: StudyName = None, json: Json = False) -> None:
     """Say where a study stands: the answer so far, every arm's interval, what is left to do.
@@ -104,7 +102,7 @@ def report(
 
 def export(
     file: File,
-    format: Annotated[str, typer.Option(help="csv or json.", show_default=False)],
+    format: Annotated[str, typer.Option(help="csv, json or jsonl.", show_default=False)],
     output: Annotated[
         Path | None,
         typer.Option(
@@ -125,12 +123,14 @@ def export(
     spreadsheets take for a formula ('=1+1), or with an apostrophe, gets an apostrophe in front;
     so does the id of a pull that begins with one of these or with a quotation mark.
     """
-    from bestk.report.export import write_observations
+    from bestk.report.export import FORMATS, write_observations
     from bestk.storage.addresses import file_at
     from bestk.study.reading import choose, open_storage, reading
 
     if format not in FORMATS:
-        raise InputError(f"--format {format} was refused: it is {' or '.join(FORMATS)}")
+        raise InputError(
+            f"--format {format} was refused: it is {', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
+        )
     if output is not None:
         check_output(output, file_at(file))
     with reading(file), _writing(output) as stream:

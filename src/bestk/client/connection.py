@@ -11,11 +11,13 @@ import os
 import random
 import threading
 import time
+import warnings
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from bestk import errors
+from bestk.addresses import is_loopback
 from bestk.errors import BestkError, InputError, StorageError
 
 SCHEMES = ("http", "https")
@@ -55,6 +57,12 @@ class Connection:
         self.url, self._is_safe = url.rstrip("/"), parts.scheme == "https"
         self._base = parts.path.rstrip("/")
         self._token = os.environ.get(TOKEN) if token is None else token
+        if self._token and not self._is_safe and not is_loopback(parts.hostname):
+            warnings.warn(
+                f"the token goes to {parts.hostname} over plain http, where others can read it;"
+                " use https (docs/server.md, TLS and proxies)",
+                stacklevel=3,
+            )
         self._patience = patience
         self._of_thread = threading.local()
 

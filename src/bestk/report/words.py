@@ -164,10 +164,8 @@ def so_far(specification: Specification, result: Result) -> list[str]:
     surely = f"with probability at least {100.0 * (1.0 - problem.delta):.10g}%"
     said = [f"Known so far, {surely}: {statement(specification, result, known)}."]
     if known > problem.epsilon:
-        what, goal = "difference", wanted_slack(problem, result.unit)
-        if isinstance(problem.rewards, Quantile) and problem.rewards.relative:
-            what, goal = "factor", f"{1.0 + problem.epsilon:g}"
-        said.append(f"The study goes on until this {what} is at most {goal}.")
+        goal = result.slack(problem.epsilon)
+        said.append(f"The study goes on until this difference is at most {goal}.")
     if result.tied:
         said.append(TIED)
     return said

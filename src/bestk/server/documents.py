@@ -1,22 +1,38 @@
-"""Reports, certificates and exports of a study, made in a thread from what is in the storage."""
+"""Reports, certificates and exports of a study, made from what is in the storage.
+
+All of these may take seconds: `Desk` has nothing to do with them, and threads make them.
+"""
 
 from __future__ import annotations
 
-import io
-import threading
+import asyncio
+from collections.abc import AsyncIterator, Callable
 from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import IO, Any, TypeVar
 
-_one = threading.Lock()  # at a time: each may take seconds
+T = TypeVar("T")
+PIECE = 1 << 16  # characters of an export that are sent at a time
+
+
+class Writers:
+    """One at a time: those who wait take no thread from others."""
+
+    def __init__(self) -> None:
+        self._one = asyncio.Lock()
+
+    async def make(self, work: Callable[..., T], *given: Any) -> T:
+        """What that makes of what is given, in a thread."""
+        async with self._one:
+            return await asyncio.to_thread(work, *given)
 
 
 def report(address: str, name: str) -> str:
     """The page of a study."""
     from bestk.report.page.study import write
 
-    with _one, TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder:
         target = Path(folder) / "report.html"
         write(address, target, name)
         return target.read_text(encoding="utf-8")
@@ -26,19 +42,25 @@ def certificate(address: str, name: str) -> dict[str, Any]:
     """The certificate of a study that has stopped."""
     from bestk.study.certificate import make_certificate
 
-    with _one:
-        return make_certificate(address, name)
+    return make_certificate(address, name)
 
 
-def export(address: str, name: str, format: str) -> str:
-    """Every observation that counts."""
+def export(address: str, name: str, format: str) -> IO[str]:
+    """Every observation that counts, in a file without a name: millions are too many for memory."""
     from bestk.report.export import write_observations
     from bestk.study.reading import open_storage
 
-    stream = io.StringIO(newline="")
-    with _one:
-        write_observations(open_storage(address), name, format, stream)
-    return stream.getvalue()
+    file = TemporaryFile("w+", encoding="utf-8", newline="")  # noqa: SIM115 - `pieces` closes it
+    write_observations(open_storage(address), name, format, file)
+    file.seek(0)
+    return file
+
+
+async def pieces(file: IO[str]) -> AsyncIterator[str]:
+    """What is in a file, which is closed then."""
+    with file:
+        while text := file.read(PIECE):
+            yield text
 
 
 def past(address: str, name: str) -> list[Any]:

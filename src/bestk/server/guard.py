@@ -6,7 +6,6 @@ not do more with it than it should.
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import time
 from functools import lru_cache
@@ -15,6 +14,7 @@ from urllib.parse import urlsplit
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from bestk.addresses import is_loopback
 from bestk.errors import StorageError
 from bestk.server.limits import Limits, Meter
 from bestk.server.metrics import Metrics
@@ -199,16 +199,6 @@ class Guard:
 
 def _is_open(path: str) -> bool:
     return path in OPEN_PATHS or path.startswith(OPEN_FOLDERS)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address is of this machine alone."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 @lru_cache(1000)

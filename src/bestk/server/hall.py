@@ -33,7 +33,9 @@ class Hall:
     def __post_init__(self) -> None:
         self.tokens = Tokens(self.storage)
         self.catalogue = Catalogue(self.storage, self.limits)
-        self.streams = Streams(self.metrics, partial(documents.past, self.address))
+        self.writers = documents.Writers()
+        past = partial(self.writers.make, documents.past, self.address)
+        self.streams = Streams(self.metrics, past)
 
     def caller(self, request: Request, ability: str, study: str | None = None) -> Token:
         """Who asks, if that is allowed to them."""

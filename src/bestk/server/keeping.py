@@ -20,7 +20,7 @@ from bestk.study.shared import Worker
 from bestk.study.specification import Specification
 
 router = APIRouter(prefix="/api/studies", tags=["keep"])
-OF_REWARDS = ("low", "high", "levels", "sigma")
+OF_REWARDS = ("low", "high", "levels", "sigma", "q", "relative")
 PLAIN = (
     "k", "delta", "epsilon", "policy", "variant", "params", "seed", "lost", "lease", "max_arms",
     "costs", "items",

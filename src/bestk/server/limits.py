@@ -20,8 +20,10 @@ class Limits:
     label: int = 1000  #: characters of an arm's label, of a worker's name, of a reason
     arms: int = 20_000  #: of a study that is created here
     open_pulls: int = 20_000  #: of one study; more are refused until some are told
+    rating: int = 1000  #: of these that one token to rate has, whatever its workers are called
     batch: int = 1000  #: pulls of one ask, answers of one tell
-    viewers: int = 1000  #: streams of events at a time
+    connections: int = 4000  #: at a time, those of viewers too
+    viewers: int = 1000  #: streams of events at a time of one token; all have half the connections
     #: requests a second of one token at one address: those who look or rate, and those who work
     people_rate: float = 50.0
     worker_rate: float = 20_000.0

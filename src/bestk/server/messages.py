@@ -20,9 +20,13 @@ def _json(value: Any) -> Any:
     return value
 
 
+def is_reachable(name: str) -> bool:
+    """Whether an address leads to a study of that name: browsers ask for no folder called `.`."""
+    return name not in ("", ".", "..") and "/" not in name
+
+
 def _reachable(name: str) -> str:
-    """A browser never asks for a folder of that name."""
-    if name in (".", ".."):
+    if not is_reachable(name):
         raise ValueError("no address leads to a study called . or ..")
     return name
 
@@ -69,18 +73,25 @@ class Page(Message):
 
 
 class NewStudy(Message):
-    """A study to begin: what a study file has, or a specification as `bestk` writes it."""
+    """A study to begin: what a study file has, or a specification as `bestk` writes it.
+
+    `costs` are numbers in the order of the arms, which have no parameters here to take them from.
+    """
 
     name: StudyName
     arms: Annotated[list[Label], Field(min_length=1)] | None = None
     k: Annotated[int, Field(ge=1)] | None = None
     delta: Number | None = None
     epsilon: Number | None = None
-    rewards: Literal["bounded", "bernoulli", "ratings", "gaussian", "subgaussian"] | None = None
+    rewards: (
+        Literal["bounded", "bernoulli", "ratings", "gaussian", "subgaussian", "quantile"] | None
+    ) = None
     low: Number | None = None
     high: Number | None = None
     levels: list[Number] | None = None
     sigma: Number | None = None
+    q: Number | None = None
+    relative: bool | None = None
     direction: Literal["maximize", "minimize"] | None = None
     policy: Text | None = None
     variant: Text | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from contextlib import suppress
 from typing import Any, Literal
@@ -13,12 +12,15 @@ from starlette.responses import PlainTextResponse, StreamingResponse
 from bestk import __version__
 from bestk.decisions import TopK
 from bestk.decisions.labels import thaw
-from bestk.errors import StorageError
+from bestk.errors import BestkError, StorageError
 from bestk.server import documents
 from bestk.server.guard import Refusal
-from bestk.server.hall import STANDINGS, hall_of
+from bestk.server.hall import STANDINGS, Hall, hall_of
+from bestk.server.messages import is_reachable
 from bestk.server.snapshots import workers
+from bestk.server.tokens import Token
 from bestk.server.working import reply, state_of, written
+from bestk.study.reading import UNREADABLE
 
 router, open_router = APIRouter(tags=["read"]), APIRouter(tags=["read"])
 MEDIA = {"csv": "text/csv", "json": "application/json", "jsonl": "application/x-ndjson"}
@@ -52,33 +54,39 @@ async def metrics(request: Request) -> Response:
 
 @router.get("/api/studies", summary="All studies")
 async def studies(request: Request) -> Response:
-    """Those that the token is for."""
+    """Those that the token is for; of one that cannot be used here name, title and `problem`."""
     hall = hall_of(request)
     caller = hall.caller(request, *_any_of(request))
-    found = []
-    for name in hall.catalogue.names():
-        if caller.study not in (None, name):
-            continue
+    names = [name for name in hall.catalogue.names() if caller.study in (None, name)]
+    found = [await _listed(hall, name, caller) for name in names]
+    return reply({"studies": found, "create": caller.allows("admin", None)})
+
+
+async def _listed(hall: Hall, name: str, caller: Token) -> dict[str, Any]:
+    """A study of the list."""
+    page = hall.catalogue.page(name)
+    known = {"name": name, "title": page.get("title", "")}
+    if not is_reachable(name):
+        return {**known, "problem": "no address leads to it: its name has a slash, or is . or .."}
+    try:
         study = (await hall.catalogue.desk(name)).study
         study.look()
-        decision = study.problem.decision
-        sees = caller.allows("view", name) or hall.catalogue.page(name).get("show_standings", False)
-        found.append(
-            {
-                "name": name,
-                "title": hall.catalogue.page(name).get("title", ""),
-                "arms": len(study.arms),
-                "k": decision.k if isinstance(decision, TopK) else None,
-                "samples": study.samples,
-                "open": study.n_open,
-                "stopped": study.is_stopped,
-                "certified": study.is_certified if sees else None,
-                "rate": caller.allows("rate", name)
-                and bool(hall.catalogue.levels(name, study.problem.rewards)),
-                "view": bool(sees),
-            }
-        )
-    return reply({"studies": found, "create": caller.allows("admin", None)})
+    except (BestkError, *UNREADABLE):  # the others can be
+        return {**known, "problem": "it cannot be read; `bestk doctor` says what is wrong with it"}
+    decision = study.problem.decision
+    sees = caller.allows("view", name) or page.get("show_standings", False)
+    return {
+        **known,
+        "arms": len(study.arms),
+        "k": decision.k if isinstance(decision, TopK) else None,
+        "samples": study.samples,
+        "open": study.n_open,
+        "stopped": study.is_stopped,
+        "certified": study.is_certified if sees else None,
+        "rate": caller.allows("rate", name)
+        and bool(hall.catalogue.levels(name, study.problem.rewards)),
+        "view": bool(sees),
+    }
 
 
 def _any_of(request: Request) -> tuple[str, str | None]:
@@ -169,7 +177,11 @@ async def events(name: str, request: Request) -> Response:
     """Server-sent events: `standings`, at most two a second, and `end`."""
     hall = hall_of(request)
     caller, desk = await hall.enter(request, STANDINGS, name)
-    if hall.metrics.viewers >= hall.limits.viewers:
+    limits = hall.limits
+    if (
+        hall.streams.watching[caller.id] >= limits.viewers
+        or hall.metrics.viewers >= limits.connections // 2
+    ):
         raise Refusal(503, "TooManyViewers", "too many watch already", retry_after="10")
 
     def is_valid() -> bool:
@@ -177,7 +189,7 @@ async def events(name: str, request: Request) -> Response:
             hall.tokens.read()
         return hall.tokens.is_valid(caller)
 
-    stream = hall.streams.events(desk, is_valid)
+    stream = hall.streams.events(desk, caller.id, is_valid)
     return StreamingResponse(stream, media_type="text/event-stream")
 
 
@@ -190,7 +202,7 @@ async def report(name: str, request: Request) -> Response:
     """What `bestk report` writes."""
     hall = hall_of(request)
     await hall.enter(request, STANDINGS, name)
-    text = await asyncio.to_thread(documents.report, hall.address, name)
+    text = await hall.writers.make(documents.report, hall.address, name)
     return Response(text, media_type="text/html", headers={"content-security-policy": OF_REPORT})
 
 
@@ -199,8 +211,7 @@ async def certificate(name: str, request: Request) -> Response:
     """What `bestk certify` writes, confirmed by the verifier; 409 where there is none."""
     hall = hall_of(request)
     await hall.enter(request, STANDINGS, name)
-    made: dict[str, Any] = await asyncio.to_thread(documents.certificate, hall.address, name)
-    return reply(made)
+    return reply(await hall.writers.make(documents.certificate, hall.address, name))
 
 
 @router.get(
@@ -214,6 +225,7 @@ async def export(
     """What `bestk export` writes; of jsonl every line is one of json's rows."""
     hall = hall_of(request)
     await hall.enter(request, "view", name)
-    text = await asyncio.to_thread(documents.export, hall.address, name, format)
+    file = await hall.writers.make(documents.export, hall.address, name, format)
     headers = {"content-disposition": f'attachment; filename="observations.{format}"'}
-    return Response(text, media_type=MEDIA[format], headers=headers)
+    pieces = documents.pieces(file)
+    return StreamingResponse(pieces, media_type=MEDIA[format], headers=headers)

@@ -12,15 +12,16 @@ from typing import Literal
 
 import uvicorn
 
+from bestk.addresses import is_loopback
 from bestk.errors import InputError
 from bestk.server.app import guarded
-from bestk.server.guard import is_loopback
 from bestk.server.hall import Hall
 from bestk.server.limits import Limits
 from bestk.storage.addresses import open_storage, read_address
 
 BACKLOG = 2048  # connections that may wait to be accepted
 COLLECT = (20_000, 20, 20)  # a study holds many objects and no cycles: seldom is enough; arbitrary
+BESIDE = 200  # files beside those of the connections; arbitrary
 LAST = 5  # seconds in which requests under way may end
 
 
@@ -58,6 +59,7 @@ def serve(
             " for this machine alone, at 127.0.0.1; create one first with `bestk token create`"
         )
     _check_pair(cert, key)
+    _allow_files(hall.limits.connections + BESIDE)
     listening = _bind(host, port)
     config = uvicorn.Config(
         guarded(hall),
@@ -65,7 +67,7 @@ def serve(
         http=_protocol(),
         ws="none", lifespan="off", access_log=False, log_level="warning", server_header=False,
         backlog=BACKLOG, ssl_certfile=cert, ssl_keyfile=key, proxy_headers=proxy,
-        timeout_graceful_shutdown=LAST,
+        timeout_graceful_shutdown=LAST, limit_concurrency=hall.limits.connections,
     )  # fmt: skip
     at = listening.getsockname()
     name = f"[{at[0]}]" if ":" in at[0] else at[0]
@@ -73,6 +75,18 @@ def serve(
     gc.freeze()  # what is there now stays: there is no need to look through it for cycles
     gc.set_threshold(*COLLECT)
     Server(config, hall).run(sockets=[listening])
+
+
+def _allow_files(wanted: int) -> None:
+    """Ask the system for so many files, each connection being one: often it gives 1,024."""
+    if find_spec("resource") is None:  # Windows has no such limit
+        return
+    import resource
+
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if now != resource.RLIM_INFINITY and now < wanted:
+        wanted = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 def _protocol() -> type[asyncio.Protocol] | Literal["h11"]:

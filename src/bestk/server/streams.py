@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
@@ -19,7 +20,7 @@ SHARE = 0.05  # of the time that looks may take: those at thousands of arms come
 SILENCE = 15.0  # seconds after which a viewer hears that the server lives
 RECALL = 1.0  # seconds that a viewer waits for the past; after that it comes later
 Valid = Callable[[], bool]
-Past = Callable[[str], list[Any]]  # of a study by its name: see `documents.past`
+Past = Callable[[str], Awaitable[list[Any]]]  # of a study by its name: see `documents.past`
 
 
 class Watch:
@@ -49,7 +50,7 @@ class Watch:
     async def _recall(self, past: Past) -> None:
         """Read how certainty grew before anyone looked, the server's last start included."""
         with suppress(BestkError):  # the page shows what is known since then
-            self.snapshots.recall(await asyncio.to_thread(past, self.desk.study.name))
+            self.snapshots.recall(await past(self.desk.study.name))
         self._seen = -1  # to be told with the next look
         self._next = 0.0
 
@@ -114,6 +115,7 @@ class Streams:
         self._watches: dict[str, Watch] = {}
         self._past = past
         self._metrics = metrics
+        self.watching: Counter[str] = Counter()  # streams of events by who watches
         self.is_closing = False
 
     def of(self, desk: Desk) -> Watch:
@@ -123,11 +125,12 @@ class Streams:
             self._watches[name] = Watch(desk, self._past)
         return self._watches[name]
 
-    async def events(self, desk: Desk, is_valid: Valid) -> AsyncIterator[bytes]:
+    async def events(self, desk: Desk, who: str, is_valid: Valid) -> AsyncIterator[bytes]:
         """What a viewer is sent, until one of both leaves, or it may not look any more."""
         watch = self.of(desk)
         queue = await watch.join()
         self._metrics.viewers += 1
+        self.watching[who] += 1
         try:
             while not self.is_closing and is_valid():
                 try:
@@ -140,6 +143,7 @@ class Streams:
             yield _event("end", {"again": not self.is_closing and is_valid()})
         finally:
             self._metrics.viewers -= 1
+            self.watching[who] -= 1
             watch.leave(queue)
 
     def close(self) -> None:

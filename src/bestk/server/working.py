@@ -93,7 +93,8 @@ async def ask(name: str, request: Request) -> Response:
     rates = not works(token)
     if rates and given.n > 1:
         raise Refusal(403, "Forbidden", "a token for rating asks for one pull at a time")
-    wish = Wish(Worker(token.id, given.worker), given.request, given.n, rates)
+    most = hall.limits.rating if rates else None
+    wish = Wish(Worker(token.id, given.worker), given.request, given.n, most)
     pulls = await desk.do(lambda study: study.hand_out(wish), ASKED)
     hall.metrics.asked += len(pulls)
     study, items = desk.study, hall.catalogue.items(name) if desk.has_items else None

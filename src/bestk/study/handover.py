@@ -50,11 +50,15 @@ class Handover:
 
     def look(self, spared: Collection[str] = ()) -> int:
         """Look for pulls to take over; how many there are but those spared."""
+        self._waiting = self.free(self._fold.open)
+        return sum(key not in spared for key in self._waiting)
+
+    def free(self, keys: Iterable[str]) -> list[str]:
+        """Of open pulls those to take over."""
         holders, is_gone = self._fold.holders, self.is_gone
         if self._lease is not None:
             is_gone = NOBODY.__eq__
-        self._waiting = [key for key in self._fold.open if is_gone(holders[key])]
-        return sum(key not in spared for key in self._waiting)
+        return [key for key in keys if is_gone(holders[key])]
 
     def take(self, names: Names | Requested, spared: Collection[str] = ()) -> str | None:
         """The next one but those spared, which is held by that name from now on."""

@@ -142,6 +142,11 @@ class RemoteStudy:
         return int(self._state["samples"])
 
     @property
+    def seconds(self) -> float:
+        """From the beginning of the study to the last that happened in it; asks."""
+        return self.result.seconds
+
+    @property
     def is_stopped(self) -> bool:
         """Whether the rule has ended the study, as the server said last."""
         return bool(self._state["stopped"])

@@ -23,6 +23,7 @@ from bestk.study.pulls import WORKER, Pull, Requested, is_gone
 from bestk.study.study import Study
 
 LAPSES = 0.25  # seconds between two looks for leases that ran out
+MANY = 10_000  # workers, requests and skips remembered beside those of open pulls; arbitrary
 UNSAFE = str.maketrans({each: f"%{ord(each):02X}" for each in "/ -~%"})  # as in addresses
 
 
@@ -63,12 +64,16 @@ class Worker(NamedTuple):
 
 
 class Request(NamedTuple):
-    """A wish for n pulls; with `again` the worker's open pulls are given before new ones."""
+    """A wish for n pulls.
+
+    Of one who rates, whose owner may have at most `rating` open pulls of the study, those that the
+    worker has are given before new ones.
+    """
 
     worker: Worker
     id: str
     n: int = 1
-    again: bool = False
+    rating: int | None = None
 
 
 class SharedStudy(Study):
@@ -89,6 +94,7 @@ class SharedStudy(Study):
         self._again: dict[str, list[str]] = {}  # pulls handed out anew, by the token of the request
         self._handover.is_gone = self._is_gone
         self._skipped: dict[Worker, set[str]] = {}  # pulls that a worker gave back to be spared
+        self._skips = 0  # how many
         holders = self._fold.holders
         for key in self._fold.answers:
             self.told[Worker.of(holders[key])] += 1
@@ -127,7 +133,19 @@ class SharedStudy(Study):
 
     def hear(self, worker: Worker) -> None:
         """A worker lives."""
+        if max(len(self._heard), len(self._again)) > MANY + 2 * self.n_open:
+            self._tidy()
         self._heard[worker] = time.monotonic()
+
+    def _tidy(self) -> None:
+        """Forget workers and requests that hold no open pull: nobody asks about them.
+
+        Such a request would get new pulls if it were repeated, as after a restart.
+        """
+        holders = {self._fold.holders[key] for key in self._fold.open}
+        workers = set(map(Worker.of, holders))
+        self._heard = {each: at for each, at in self._heard.items() if each in workers}
+        self._again = {token: keys for token, keys in self._again.items() if token in holders}
 
     def _is_gone(self, holder: str) -> bool:
         worker = Worker.of(holder)
@@ -181,10 +199,11 @@ class SharedStudy(Study):
             holders = self._fold.holders
             own = (key for key in known if key in open_ and holders[key] == names.token)
             return [self._pull(key) for key in own]
-        if request.again:
+        if request.rating is not None:
             mine = [key for key in open_ if self._fold.holders[key].startswith(worker.token)]
             if mine:
                 return [self._pull(key) for key in mine[: request.n]]
+            self._require_few(worker.owner, request.rating)
         spared = self._spared(worker)
         pulls = self._ask(n, names, spared) if (n := self._room(request.n, spared)) else []
         if spared and not pulls:  # nothing else is left
@@ -195,6 +214,16 @@ class SharedStudy(Study):
             if not pull.id.startswith(names.token):
                 self._again.setdefault(names.token, []).append(pull.id)
         return pulls
+
+    def _require_few(self, owner: str, most: int) -> None:
+        """Refuse more pulls for an owner who has so many: workers are called as they like."""
+        self._handover.lapse()
+        holders, start = self._fold.holders, f"{WORKER}{owner}/"
+        has = [key for key in self._fold.open if holders[key].startswith(start)]
+        if len(has) >= most and len(has) - len(self._handover.free(has)) >= most:
+            raise TooManyOpen(
+                f"at most {most:,} pulls of one rating token may be open (--max-rating)"
+            )
 
     def _room(self, n: int, spared: Collection[str] = ()) -> int:
         """Of n pulls, how many may be handed out: those that nobody makes any more add none."""
@@ -237,6 +266,9 @@ class SharedStudy(Study):
     def skip(self, pulls: Sequence[str], owner: str) -> None:
         """Give back those that the owner's workers have; these are given others before them."""
         held = [key for key in pulls if key in self._fold.open and self.owns(owner, key)]
+        self._skips += len(held)
+        if self._skips > MANY:  # forgotten, at worst somebody sees again what they skipped
+            self._skipped, self._skips = {}, 0
         for key in held:
             worker = self.holder(key)
             if worker is not None:

@@ -48,7 +48,7 @@ export function readForm(form) {
     study.levels = page.levels.map(({ value }) => value);
   } else if (study.rewards === "bernoulli") {
     page.levels = [{ value: 0, label: "no" }, { value: 1, label: "yes" }];
-  } else {
+  } else if (study.rewards === "bounded") {
     [study.low, study.high] = field("range").split(/\s+to\s+/).map(Number);
   }
   if (!page.levels) return study;
@@ -62,7 +62,8 @@ export function prepare(form, problem) {
     at("levels").hidden = kind !== "ratings";
     at("range").hidden = form.elements.range.disabled = kind !== "bounded";
     // numbers are measured, not rated
-    at("page-settings").hidden = at("page-settings").disabled = kind === "bounded";
+    const isMeasured = kind === "bounded" || kind === "quantile";
+    at("page-settings").hidden = at("page-settings").disabled = isMeasured;
   };
   form.elements.rewards.addEventListener("change", adapt);
   adapt();

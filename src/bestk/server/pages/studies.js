@@ -7,6 +7,10 @@ import { prepare } from "./create.js";
 
 function entry(study) {
   const { name, arms, k, samples, open } = study;
+  if (study.problem) {
+    return make("li", {}, make("h2", {}, make("span", { dir: "auto" }, study.title || name)),
+      make("p", { class: "note no" }, `${study.problem}.`));
+  }
   const [says, kind] = badge(study);
   const api = `/api${studyPath(name)}`;
   const wanted = k ? `the ${k > 1 ? `${count(k)} best` : "best"} of ${count(arms)}` : `the best set of ${count(arms)}`;

@@ -1,0 +1,61 @@
+"""Reports and exports of many at once leave threads for others, and long ones are not in memory."""
+
+import asyncio
+import threading
+import time
+
+import pytest
+
+from bestk import Bernoulli, Study
+
+REASON = "fastapi is not installed: pip install 'bestk[serve]'"
+pytest.importorskip("fastapi", reason=REASON)
+
+
+def test_slow_reports_take_one_thread_and_leave_the_others():
+    from bestk.server.hall import Hall
+    from bestk.server.limits import Limits
+    from bestk.storage import MemoryStorage
+
+    hall, going, most = Hall("", MemoryStorage(), Limits(), True), [], []
+
+    def slowly():
+        going.append(threading.get_ident())
+        most.append(len(going))
+        time.sleep(0.01)
+        going.pop()
+
+    async def many():
+        reports = [asyncio.create_task(hall.writers.make(slowly)) for _ in range(100)]
+        await asyncio.sleep(0.05)
+        await asyncio.to_thread(int)  # somebody opens a study
+        left = sum(not report.done() for report in reports)
+        await asyncio.gather(*reports)
+        return left
+
+    assert asyncio.run(many()) > 50
+    assert max(most) == 1
+
+
+def test_an_export_is_sent_in_pieces_and_its_file_is_closed(tmp_path, monkeypatch):
+    from bestk.report.export import write_observations
+    from bestk.server import documents
+    from bestk.study.reading import open_storage
+
+    monkeypatch.setattr(documents, "PIECE", 100)
+    path = tmp_path / "s.db"
+    study = Study("s", ["\u00e4", "b"], k=1, rewards=Bernoulli(), storage=path)
+    for pull in study.ask(20):
+        study.tell(pull, 1.0)
+    file = documents.export(str(path), "s", "csv")
+
+    async def sent():
+        return [piece async for piece in documents.pieces(file)]
+
+    found = asyncio.run(sent())
+    assert file.closed
+    assert max(map(len, found)) == 100
+    with (tmp_path / "whole").open("w+", newline="", encoding="utf-8") as whole:
+        write_observations(open_storage(path), "s", "csv", whole)
+        whole.seek(0)
+        assert "".join(found) == whole.read()
