@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import time
 from contextlib import contextmanager
 from http.client import HTTPConnection
 
@@ -47,6 +48,13 @@ class Served:
 
     def get(self, path, token=None, **headers):
         return self.call("GET", path, None, token, **headers)
+
+    def refuses_soon(self, token):
+        """Whether a token that was revoked lets nobody in; it may for a twentieth of a second."""
+        end = time.monotonic() + 20.0
+        while self.get("/api/studies", token).status == 200 and time.monotonic() < end:
+            pass
+        return self.get("/api/studies", token).status == 401
 
 
 @contextmanager

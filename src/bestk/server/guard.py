@@ -127,8 +127,11 @@ class Guard:
         caller = self.tokens.find(text) if text else None
         if caller is None and is_for_all:
             caller = EVERYONE
-        scope[CALLER] = caller
         self._limit(scope, caller)
+        if caller is None and text:  # created a moment ago, maybe
+            self._refresh(scope["path"], at_once=True)
+            caller = self.tokens.find(text)
+        scope[CALLER] = caller
         if caller is None and not _is_open(scope["path"]):
             raise Refusal(
                 401, "Unauthorized", "give a valid token: Authorization: Bearer TOKEN",
@@ -143,13 +146,13 @@ class Guard:
         if not length.isdigit() or int(length) > self.limits.body:
             raise Refusal(413, "InputError", f"a body has at most {self.limits.body:,} bytes")
 
-    def _refresh(self, path: str) -> None:
+    def _refresh(self, path: str, at_once: bool = False) -> None:
         """Tokens as they are now, or a moment ago: to read them may take a twentieth of the time.
 
         While the storage is away nobody is let in by tokens that may have been revoked.
         """
         now = time.monotonic()
-        if now < self._next:
+        if now < self._next and not at_once:
             return
         try:
             self.tokens.read()
