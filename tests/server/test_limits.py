@@ -158,8 +158,9 @@ def test_a_study_that_was_begun_by_halves_is_completed_by_the_same_request(tmp_p
         assert server.get("/api/studies/halves/page").data["title"] == "T"
 
 
-@pytest.mark.parametrize("path", ["", "/arms/fail", "/arms/tell"])
+@pytest.mark.parametrize("path", ["", "/bodies/fail", "/bodies/tell"])
 def test_a_body_in_pieces_is_as_limited_as_one_that_says_how_long_it_is(server, path):
+    server.post("/api/studies", {**COINS, "name": "bodies", "seed": 1})
     body = b"%x\r\n%s\r\n0\r\n\r\n" % (4000, b" " * 4000)
     pieces = {"Content_Type": "application/json", "Transfer_Encoding": "chunked"}
     refused = server.post(f"/api/studies{path}", body, **pieces)
