@@ -18,6 +18,7 @@ from bestk.server.guard import Refusal
 from bestk.server.hall import STANDINGS, Hall, hall_of
 from bestk.server.messages import is_reachable
 from bestk.server.snapshots import workers
+from bestk.server.streams import Watched
 from bestk.server.tokens import Token
 from bestk.server.working import reply, state_of, written
 from bestk.study.reading import UNREADABLE
@@ -189,8 +190,7 @@ async def events(name: str, request: Request) -> Response:
             hall.tokens.read()
         return hall.tokens.is_valid(caller)
 
-    stream = hall.streams.events(desk, caller.id, is_valid)
-    return StreamingResponse(stream, media_type="text/event-stream")
+    return Watched(hall.streams.events(desk, is_valid), hall.streams.counted(caller.id))
 
 
 @router.get(

@@ -6,9 +6,12 @@ import asyncio
 import json
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Any
+
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from bestk.errors import BestkError
 from bestk.server.desk import Desk
@@ -108,6 +111,20 @@ class Watch:
                 queue.put_nowait(None)
 
 
+class Watched(StreamingResponse):
+    """A stream whose viewer is counted from the moment on that it is let in."""
+
+    def __init__(self, stream: AsyncIterator[bytes], counted: AbstractContextManager[None]) -> None:
+        super().__init__(stream, media_type="text/event-stream")
+        self._place = ExitStack()
+        self._place.enter_context(counted)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """All of it."""
+        with self._place:
+            await super().__call__(scope, receive, send)
+
+
 class Streams:
     """The watches of all studies."""
 
@@ -125,12 +142,10 @@ class Streams:
             self._watches[name] = Watch(desk, self._past)
         return self._watches[name]
 
-    async def events(self, desk: Desk, who: str, is_valid: Valid) -> AsyncIterator[bytes]:
+    async def events(self, desk: Desk, is_valid: Valid) -> AsyncIterator[bytes]:
         """What a viewer is sent, until one of both leaves, or it may not look any more."""
         watch = self.of(desk)
         queue = await watch.join()
-        self._metrics.viewers += 1
-        self.watching[who] += 1
         try:
             while not self.is_closing and is_valid():
                 try:
@@ -142,9 +157,18 @@ class Streams:
                 yield text
             yield _event("end", {"again": not self.is_closing and is_valid()})
         finally:
+            watch.leave(queue)
+
+    @contextmanager
+    def counted(self, who: str) -> Iterator[None]:
+        """One more viewer, in the block."""
+        self._metrics.viewers += 1
+        self.watching[who] += 1
+        try:
+            yield
+        finally:
             self._metrics.viewers -= 1
             self.watching[who] -= 1
-            watch.leave(queue)
 
     def close(self) -> None:
         """End all streams: the server is shutting down."""
