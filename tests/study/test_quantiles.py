@@ -67,6 +67,27 @@ def test_a_study_is_certified_resumed_and_verified(tmp_path, settings, at_once):
     assert not verify(forged, path).verified
 
 
+def test_whatever_stops_is_certified_and_verified(tmp_path):
+    """Many arms, drawn anew each time: the kernels' stop is that of the verifier."""
+    certified = 0
+    for seed in range(30):
+        dice, path = np.random.default_rng(seed), tmp_path / f"{seed}.db"
+        n = int(dice.integers(3, 8))
+        means = dice.normal(0.0, 2.0, n)
+        study = bestk.Study(
+            "drawn", [f"arm {i}" for i in range(n)], k=int(dice.integers(1, n)), delta=0.1,
+            epsilon=float(dice.choice([0.0, 0.3])), rewards=bestk.Quantile(), seed=seed,
+            storage=path,
+        )  # fmt: skip
+        for _ in range(300):
+            for pull in study.ask():
+                study.tell(pull, round(float(means[int(pull.arm[4:])] + dice.normal()), 3))
+        if study.result.certified:
+            certified += 1
+            assert verify(make_certificate(path), path).verified, seed
+    assert certified > 15
+
+
 def test_a_certificate_of_another_quantile_is_not_verified(tmp_path):
     path = tmp_path / "study.db"
     ended(begun(path), times(2))

@@ -21,9 +21,7 @@ from bestk.kernels import hybrid, quantile
 from bestk.kernels.types import (
     HIGH,
     LOW,
-    LOWER,
     START,
-    UPPER,
     WITNESS_AT,
     WITNESS_IN,
     WITNESS_OUT,
@@ -83,7 +81,10 @@ def _pair_fails(state: State, spec: Spec, h: int, l: int, lower: float, upper: f
 
 @outlined
 def _all_hold(state: State, spec: Spec, lower: float, upper: float) -> bool:
-    """Whether there is enough evidence at every c in doubt, for all arms at once."""
+    """Whether there is enough evidence at every c in doubt, for all arms at once.
+
+    Arms with enough evidence by themselves count too: little of it may be by the other mixture.
+    """
     e, c = state.evidence, lower
     while c < inf:
         far = quantile.reach(e, spec, c)
@@ -93,10 +94,6 @@ def _all_hold(state: State, spec: Spec, lower: float, upper: float) -> bool:
         for a in range(spec.n_arms):
             if not state.high[a]:
                 continue
-            bound = -state.keys[LOWER.row, a]
-            if bound > c:  # enough evidence by itself, up to there
-                following = min(following, bound)
-                continue
             following = min(following, _next(state, a, c))
             above = quantile.hits_above(state, a, c)
             y = min(y, quantile.log_alone(state, a, LOW, above))
@@ -105,7 +102,7 @@ def _all_hold(state: State, spec: Spec, lower: float, upper: float) -> bool:
                 y_paired, i = paired, a
         x, x_paired, j = inf, inf, -1
         for b in range(spec.n_arms):
-            if not state.high[b] and not _is_past(spec, far, state.keys[UPPER.row, b]):
+            if not state.high[b]:
                 to = quantile.hits_to(state, b, far, _is_exact(spec))
                 x = min(x, quantile.log_alone(state, b, HIGH, to))
                 paired = quantile.log_paired(state, b, HIGH, to)
