@@ -111,3 +111,10 @@ def test_commands_are_called_by_their_names():
         Race(["true", "true"], **same)
     with pytest.raises(InputError, match="3 names were refused"):
         Race(["true", "false"], names=["a", "b", "c"])
+
+
+def test_commands_of_few_parameters_do_not_wait_for_all_combinations():
+    """A thousand millions of them."""
+    many = [str(i) for i in range(1000)]
+    found = expand(["x {a}", "y {b}", "z {c}"], {"a": many, "b": many, "c": many})
+    assert [found[i].text for i in (0, 1, 2, 3, -1)] == ["x 0", "y 0", "z 0", "x 1", "z 999"]

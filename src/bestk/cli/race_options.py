@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -54,13 +55,14 @@ def words(given: list[str] | None, option: str) -> list[list[str]]:
 def read_slack(text: str) -> tuple[float, bool]:
     """A slack in seconds or in percent, and whether it is the latter: then it is a factor."""
     number = text.removesuffix("%")
+    is_factor = number != text
     try:
-        slack = float(number if number == text else f"{number}e-2")
-    except ValueError:
+        slack = float(Decimal(number).scaleb(-2) if is_factor else Decimal(number))
+    except InvalidOperation:
         raise InputError(
             f"--epsilon {text} was refused: give seconds, or a percentage as in 10%"
         ) from None
-    return slack, number != text and slack > 0.0
+    return slack, is_factor and slack != 0.0
 
 
 def read_input(text: str | None) -> Path | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import product, zip_longest
+from operator import itemgetter
 from typing import NamedTuple
 
 from bestk.errors import InputError
@@ -108,15 +109,14 @@ def expand(
             raise InputError(
                 f"the parameter {name} was refused: no command has {{{name}}}, nor what prepares it"
             )
-    found: dict[tuple[object, ...], Variant] = {}
-    backwards = list(parameters)[::-1]
-    for chosen in product(*(parameters[name] for name in backwards)):
-        given = dict(zip(backwards, chosen, strict=True))
-        for number, command in enumerate(commands):
-            values = {name: given[name] for name in own[number]}
-            key = (number, *values.values())
-            found.setdefault(key, Variant(fill(command, values), number, values))
-    return list(found.values())
+    backwards, found = list(parameters)[::-1], list[tuple[list[int], Variant]]()
+    for number, (command, names) in enumerate(zip(commands, own, strict=True)):
+        for places in product(*(range(len(parameters[name])) for name in names)):
+            at = dict(zip(names, places, strict=True))
+            given = {name: parameters[name][place] for name, place in at.items()}
+            first = [at.get(name, 0) for name in backwards]  # the combination that needs it first
+            found.append(([*first, number], Variant(fill(command, given), number, given)))
+    return [variant for _, variant in sorted(found, key=itemgetter(0))]
 
 
 def label(template: str, variant: Variant) -> str:

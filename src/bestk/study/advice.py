@@ -53,11 +53,12 @@ class Adviser:
         if forecast is None:
             needs = "no end is in sight"
         looks = "; the boundary looks tied" if forecast is None or result.tied else ""
-        now = result.rounded_up(result.certifiable_epsilon)
+        now = result.enough(result.certifiable_epsilon)
+        wanted = f"a slack of {result.slack(epsilon)}" if epsilon else "epsilon = 0"
         said = (
-            f"after {samples:,} pulls {needs} at epsilon = {result.slack(epsilon)} (an estimate)"
-            f"{looks}. With epsilon = {now} the present answer would be certified now"
+            f"after {samples:,} pulls {needs} at {wanted} (an estimate){looks}. With"
+            f" {now} the present answer would be certified now"
         )
         if (slack := self.study.slack_for(left)) is not None:
-            said += f"; {buys} would do for about epsilon = {result.rounded_up(slack)}"
+            said += f"; {buys} would do for about {result.enough(slack)}"
         return said

@@ -68,7 +68,7 @@ def _short_of(result: Result) -> str:
     why = "the policy has stopped, and the evidence does not prove its answer at the study's slack"
     if result.certifiable_epsilon is None:
         return why
-    return f"{why}; at epsilon = {result.rounded_up(result.certifiable_epsilon)} it would"
+    return f"{why}; with {result.enough(result.certifiable_epsilon)} it would"
 
 
 # --- the numbers ----------------------------------------------------------------------------------

@@ -104,9 +104,12 @@ class Result:
             return f"not certified: {PROVED_ONLY}"
         if self.certifiable_epsilon is None:
             return "not certified"
-        return (
-            f"not certified; with epsilon = {self.rounded_up(self.certifiable_epsilon)} it would be"
-        )
+        return f"not certified; with {self.enough(self.certifiable_epsilon)} it would be"
+
+    def enough(self, epsilon: float) -> str:
+        """A slack that would do, rounded up: `epsilon = 0.12`, as it may be given, or in words."""
+        is_plain = self.unit is None and not self.relative_slack
+        return f"{'epsilon =' if is_plain else 'a slack of'} {self.rounded_up(epsilon)}"
 
     def slack(self, epsilon: float) -> str:
         """A slack that was wanted, for people: in the unit of rewards, or in percent."""

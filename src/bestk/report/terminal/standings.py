@@ -117,7 +117,7 @@ def conclusion(result: Result) -> list[str]:
         if result.proved:
             said.append(PROVED_ONLY)
         elif (slack := result.certifiable_epsilon) is not None:
-            said.append(f"with epsilon = {result.rounded_up(slack)} it would be certified now")
+            said.append(f"with {result.enough(slack)} it would be certified now")
         if result.tied:
             said.append("the boundary looks tied: give an epsilon, or a budget")
     return said + result.remarks
