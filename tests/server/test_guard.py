@@ -96,6 +96,17 @@ def test_a_name_is_this_machines_or_refused(local, host, status):
     assert local.get("/api/studies", Host=host).status == status
 
 
+PASSED_ON = {
+    "Forwarded": "for=192.0.2.1", "Via": "1.1 proxy", "X-Real-IP": "192.0.2.1",
+    "X-Forwarded-For": "192.0.2.1", "X-Forwarded-Host": FAR, "X-Forwarded-Proto": "https",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("header", PASSED_ON)
+def test_without_tokens_what_a_proxy_passed_on_is_refused(local, header):
+    assert local.get("/api/studies", **{header: PASSED_ON[header]}).status == 421
+
+
 @pytest.mark.parametrize("origin", ["http://[", "null", "://", f"http://{FAR}"])
 def test_an_origin_that_is_none_of_ours_is_refused(local, origin):
     assert local.post("/api/studies", {}, Origin=origin).status == 403
