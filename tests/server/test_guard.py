@@ -40,6 +40,9 @@ def test_to_revoke_the_last_token_opens_no_doors(tmp_path, flags):
         good("token", "revoke", id_, path)
         assert server.refuses_soon(token)
         assert server.get("/api/studies").status == 401
+    with serving(path, *flags) as server:  # as little after a restart
+        assert [server.get("/api/studies", each).status for each in (None, token)] == [401, 401]
+        assert server.get("/api/studies", made(path)[0]).status == 200
 
 
 def test_a_new_token_counts_at_once_however_lately_tokens_were_read(tmp_path):
