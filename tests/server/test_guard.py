@@ -137,6 +137,8 @@ def test_a_rater_who_may_see_the_standings_does_not_see_who_answered_what(tmp_pa
         assert seen() == [200] * 3 + [403] * 4
         may = [server.get("/api/studies/coins/page", each) for each in (admin, rater)]
         assert [each.data["may_export"] for each in may] == [True, False]
+        listed = [server.get("/api/studies", each).data["studies"][0] for each in (admin, rater)]
+        assert [(each["view"], each["export"]) for each in listed] == [(True, True), (True, False)]
 
 
 @pytest.mark.parametrize("text", ["99999999y", "101y", "0d", "-1d", "soon", ""])
