@@ -35,6 +35,7 @@ def test_open_pulls_are_limited_and_a_request_may_still_be_repeated(tmp_path):
         assert ids(ask(server, "1", n=2)) == ids(first)
         refused = ask(server, "3")
         assert (refused.status, refused.headers["Retry-After"]) == (429, "1")
+        assert refused.data["error"] == "TooManyRequests"
         told = {"answers": [{"pull": ids(last)[0], "reward": 1}]}
         assert server.post("/api/studies/coins/tell", told).status == 200
         assert len(ids(ask(server, "3"))) == 1
