@@ -207,3 +207,22 @@ def test_many_requests_and_pieces_on_one_connection_are_no_head(server):
         answer = connection.getresponse()
         assert (answer.status, answer.read()) == (status, b'{"name":"pieces"}')
     connection.close()
+
+
+@pytest.mark.parametrize("error", [ValueError("above the limit of the kernel"), OSError(1, "no")])
+def test_a_system_that_gives_no_more_files_is_served_with_what_there_is(monkeypatch, error):
+    """As macOS does, which says that there is no limit where there is one."""
+    pytest.importorskip("fastapi", reason="bestk[serve] is not installed")
+    resource = pytest.importorskip("resource", reason="Windows has no such limit")
+    from bestk.server.running import _allow_files
+
+    asked = []
+
+    def refuse(which, limits):
+        asked.append((which, limits))
+        raise error
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, resource.RLIM_INFINITY))
+    monkeypatch.setattr(resource, "setrlimit", refuse)
+    _allow_files(5000)
+    assert asked == [(resource.RLIMIT_NOFILE, (5000, resource.RLIM_INFINITY))]
