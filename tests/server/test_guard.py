@@ -1,6 +1,5 @@
 """Who is let in by which name, behind a proxy, and when the last token is gone."""
 
-import asyncio
 import json
 import math
 
@@ -8,7 +7,7 @@ import pytest
 
 from bestk.storage import SQLiteStorage
 from helpers.command import good, process
-from helpers.served import serving
+from helpers.served import called, serving
 
 FAR = "studies.example.org"
 
@@ -60,26 +59,6 @@ def test_a_new_token_counts_at_once_however_lately_tokens_were_read(tmp_path):
     second, _ = made(path)
     assert called(guard, second) == 200
     assert called(guard, second[:-1]) == 401
-
-
-def called(app, token):
-    """The status of a request for the list of studies."""
-    said = []
-
-    async def receive():
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(message):
-        said.append(message)
-
-    scope = {
-        "type": "http", "method": "GET", "path": "/api/studies", "raw_path": b"/api/studies",
-        "query_string": b"", "root_path": "", "scheme": "http", "client": ("127.0.0.1", 1),
-        "server": ("127.0.0.1", 2), "asgi": {"version": "3.0"}, "http_version": "1.1",
-        "headers": [(b"host", b"localhost"), (b"authorization", f"Bearer {token}".encode())],
-    }  # fmt: skip
-    asyncio.run(app(scope, receive, send))
-    return said[0]["status"]
 
 
 def test_behind_a_proxy_a_server_needs_tokens(tmp_path):

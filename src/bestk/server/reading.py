@@ -72,7 +72,9 @@ async def _listed(hall: Hall, name: str, caller: Token) -> dict[str, Any]:
     try:
         study = (await hall.catalogue.desk(name)).study
         study.look()
-    except (BestkError, *UNREADABLE):  # the others can be
+    except (BestkError, *UNREADABLE) as error:  # the others can be
+        if isinstance(error, StorageError):
+            hall.catalogue.names()  # raises if it is the storage that cannot be reached now
         return {**known, "problem": "it cannot be read; `bestk doctor` says what is wrong with it"}
     decision = study.problem.decision
     exports = caller.allows("view", name)
