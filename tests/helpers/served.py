@@ -1,5 +1,6 @@
 """A real server in a process of its own, on a free port of this machine, and calls of it."""
 
+import asyncio
 import json
 import subprocess
 import time
@@ -68,3 +69,24 @@ def serving(storage, *options, port=0):
             yield Served(process, int(said.rpartition(":")[2]))
         finally:
             process.kill()
+
+
+def called(app, token=None):
+    """The status of a request for the list of studies, of an application in this process."""
+    said = []
+
+    async def receive():
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message):
+        said.append(message)
+
+    named = [] if token is None else [(b"authorization", f"Bearer {token}".encode())]
+    scope = {
+        "type": "http", "method": "GET", "path": "/api/studies", "raw_path": b"/api/studies",
+        "query_string": b"", "root_path": "", "scheme": "http", "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 2), "asgi": {"version": "3.0"}, "http_version": "1.1",
+        "headers": [(b"host", b"localhost"), *named],
+    }  # fmt: skip
+    asyncio.run(app(scope, receive, send))
+    return said[0]["status"]

@@ -4,11 +4,13 @@ import pytest
 
 from bestk import Study
 from bestk.commands.study_file import KEYS
+from bestk.errors import StorageError
 from bestk.rewards import FAMILIES
 from bestk.storage import SQLiteStorage
 from bestk.storage import events as ev
 from bestk.storage.events import Event
-from helpers.served import serving
+from bestk.study.shared import SharedStudy
+from helpers.served import called, serving
 
 pytest.importorskip("fastapi", reason="fastapi is not installed: pip install 'bestk[serve]'")
 TIMES = {
@@ -51,3 +53,28 @@ def test_a_study_that_cannot_be_used_here_is_listed_with_the_reason(tmp_path):
         assert problems["no/address"] == problems[".."] != ""
         assert "cannot be read" in problems["broken"]
         assert server.get("/api/studies/broken").status == 503
+
+
+def test_of_a_storage_that_goes_away_no_study_is_said_to_be_damaged(tmp_path, monkeypatch):
+    from bestk.server.app import guarded
+    from bestk.server.hall import Hall
+    from bestk.server.limits import Limits
+
+    def go(*_):
+        raise StorageError("the database cannot be reached")
+
+    storage = SQLiteStorage(tmp_path / "s.db")
+    Study("good", ["a", "b"], k=1, storage=storage)
+    look = SharedStudy.look
+
+    def look_away(_):  # after the names of the studies were read
+        monkeypatch.setattr(storage, "studies", go)
+        go()
+
+    app = guarded(Hall(str(tmp_path / "s.db"), storage, Limits(), local=True))
+    assert called(app) == 200
+    monkeypatch.setattr(SharedStudy, "look", look_away)
+    assert called(app) == 503
+    monkeypatch.setattr(SharedStudy, "look", look)
+    monkeypatch.delattr(storage, "studies")
+    assert called(app) == 200  # it is back

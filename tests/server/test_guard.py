@@ -1,6 +1,5 @@
 """Who is let in by which name, behind a proxy, and when the last token is gone."""
 
-import asyncio
 import json
 import math
 
@@ -8,7 +7,7 @@ import pytest
 
 from bestk.storage import SQLiteStorage
 from helpers.command import good, process
-from helpers.served import serving
+from helpers.served import called, serving
 
 FAR = "studies.example.org"
 
@@ -40,6 +39,9 @@ def test_to_revoke_the_last_token_opens_no_doors(tmp_path, flags):
         good("token", "revoke", id_, path)
         assert server.refuses_soon(token)
         assert server.get("/api/studies").status == 401
+    with serving(path, *flags) as server:  # as little after a restart
+        assert [server.get("/api/studies", each).status for each in (None, token)] == [401, 401]
+        assert server.get("/api/studies", made(path)[0]).status == 200
 
 
 def test_a_new_token_counts_at_once_however_lately_tokens_were_read(tmp_path):
@@ -59,26 +61,6 @@ def test_a_new_token_counts_at_once_however_lately_tokens_were_read(tmp_path):
     assert called(guard, second[:-1]) == 401
 
 
-def called(app, token):
-    """The status of a request for the list of studies."""
-    said = []
-
-    async def receive():
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(message):
-        said.append(message)
-
-    scope = {
-        "type": "http", "method": "GET", "path": "/api/studies", "raw_path": b"/api/studies",
-        "query_string": b"", "root_path": "", "scheme": "http", "client": ("127.0.0.1", 1),
-        "server": ("127.0.0.1", 2), "asgi": {"version": "3.0"}, "http_version": "1.1",
-        "headers": [(b"host", b"localhost"), (b"authorization", f"Bearer {token}".encode())],
-    }  # fmt: skip
-    asyncio.run(app(scope, receive, send))
-    return said[0]["status"]
-
-
 def test_behind_a_proxy_a_server_needs_tokens(tmp_path):
     done = process("serve", str(tmp_path / "s.db"), "--proxy", timeout=30)
     assert done.returncode == 2
@@ -94,6 +76,17 @@ def test_behind_a_proxy_a_server_needs_tokens(tmp_path):
 )
 def test_a_name_is_this_machines_or_refused(local, host, status):
     assert local.get("/api/studies", Host=host).status == status
+
+
+PASSED_ON = {
+    "Forwarded": "for=192.0.2.1", "Via": "1.1 proxy", "X-Real-IP": "192.0.2.1",
+    "X-Forwarded-For": "192.0.2.1", "X-Forwarded-Host": FAR, "X-Forwarded-Proto": "https",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("header", PASSED_ON)
+def test_without_tokens_what_a_proxy_passed_on_is_refused(local, header):
+    assert local.get("/api/studies", **{header: PASSED_ON[header]}).status == 421
 
 
 @pytest.mark.parametrize("origin", ["http://[", "null", "://", f"http://{FAR}"])
@@ -123,6 +116,8 @@ def test_a_rater_who_may_see_the_standings_does_not_see_who_answered_what(tmp_pa
         assert seen() == [200] * 3 + [403] * 4
         may = [server.get("/api/studies/coins/page", each) for each in (admin, rater)]
         assert [each.data["may_export"] for each in may] == [True, False]
+        listed = [server.get("/api/studies", each).data["studies"][0] for each in (admin, rater)]
+        assert [(each["view"], each["export"]) for each in listed] == [(True, True), (True, False)]
 
 
 @pytest.mark.parametrize("text", ["99999999y", "101y", "0d", "-1d", "soon", ""])

@@ -11,6 +11,8 @@ from http.client import HTTPConnection
 import pytest
 
 from bestk import Study
+from bestk.storage import MemoryStorage
+from bestk.study.shared import Request, SharedStudy, TooManyOpen, Worker
 from helpers.command import good
 from helpers.served import serving
 
@@ -35,16 +37,15 @@ def test_open_pulls_are_limited_and_a_request_may_still_be_repeated(tmp_path):
         assert ids(ask(server, "1", n=2)) == ids(first)
         refused = ask(server, "3")
         assert (refused.status, refused.headers["Retry-After"]) == (429, "1")
+        assert refused.data["error"] == "TooManyRequests"
         told = {"answers": [{"pull": ids(last)[0], "reward": 1}]}
         assert server.post("/api/studies/coins/tell", told).status == 200
         assert len(ids(ask(server, "3"))) == 1
 
 
-@pytest.mark.parametrize("lease", [3600.0, None])
-def test_a_token_to_rate_does_not_take_all_pulls_by_inventing_names(tmp_path, lease):
-    """Where pulls have no lease, those of names that were silent for long count no more."""
+def test_a_token_to_rate_does_not_take_all_pulls_by_inventing_names(tmp_path):
     path = tmp_path / "s.db"
-    Study("coins", ["a", "b"], k=1, lease=lease, storage=path)
+    Study("coins", ["a", "b"], k=1, storage=path)
     rater, worker = (
         json.loads(good("token", "create", "--role", role, "--json", path))["token"]
         for role in ("rate", "work")
@@ -54,7 +55,7 @@ def test_a_token_to_rate_does_not_take_all_pulls_by_inventing_names(tmp_path, le
         body = {"worker": name, "request": "1"}
         return server.post("/api/studies/coins/ask", body, rater)
 
-    with serving(path, "--max-rating", "3", "--lease", "2") as server:
+    with serving(path, "--max-rating", "3") as server:
         given = [ask_as(name) for name in "abcd"]
         assert [each.status for each in given] == [200, 200, 200, 429]
         assert "--max-rating" in given[-1].data["message"]
@@ -64,9 +65,32 @@ def test_a_token_to_rate_does_not_take_all_pulls_by_inventing_names(tmp_path, le
         told = {"answers": [{"pull": ids(given[0])[0], "reward": 1}]}
         assert server.post("/api/studies/coins/tell", told, rater).status == 200
         assert ask_as("d").status == 200
-        if lease is None:
-            time.sleep(2.1)
-        assert ask_as("e").status == (200 if lease is None else 429)
+        assert ask_as("e").status == 429
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Seconds that pass when a test says so, for leases and for workers that are silent."""
+    now = [1000.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    return now
+
+
+@pytest.mark.parametrize("lease", [3600.0, None])
+def test_names_that_were_silent_for_long_count_no_more_against_a_token(clock, lease):
+    storage = MemoryStorage()
+    Study("coins", ["a", "b"], k=1, lease=lease, storage=storage)
+    study = SharedStudy("coins", storage=storage, patience=3600.0, most=100)
+
+    def ask_as(name):
+        return study.hand_out(Request(Worker("rater", name), "1", 1, rating=3))
+
+    assert [len(ask_as(name)) for name in "abc"] == [1, 1, 1]
+    clock[0] += 3599.0
+    with pytest.raises(TooManyOpen, match="--max-rating"):
+        ask_as("d")
+    clock[0] += 2.0
+    assert len(ask_as("d")) == 1
 
 
 def test_the_limit_holds_for_requests_of_one_moment(tmp_path):
@@ -80,17 +104,32 @@ def test_the_limit_holds_for_requests_of_one_moment(tmp_path):
         assert server.get("/api/studies/coins").data["open"] == 10
 
 
-@pytest.mark.parametrize("lease", [1.0, None])
-def test_pulls_that_nobody_makes_any_more_do_not_fill_a_study_for_ever(tmp_path, lease):
+@pytest.mark.parametrize("lease", [3600.0, None])
+def test_pulls_that_nobody_makes_any_more_do_not_fill_a_study_for_ever(clock, lease):
     """Without a lease they are handed to another worker, with one they are given up."""
-    Study("coins", ["a", "b"], k=1, lease=lease, storage=tmp_path / "s.db")
-    with serving(tmp_path / "s.db", "--max-open", "2", "--lease", "1") as server:
-        left = ids(ask(server, "1", n=2, worker="gone"))
+    storage = MemoryStorage()
+    Study("coins", ["a", "b"], k=1, lease=lease, storage=storage)
+    study = SharedStudy("coins", storage=storage, patience=3600.0, most=2)
+    left = [pull.id for pull in study.hand_out(Request(Worker("", "gone"), "1", 2))]
+    clock[0] += 3599.0
+    with pytest.raises(TooManyOpen):
+        study.hand_out(Request(Worker("", "late"), "2"))
+    clock[0] += 2.0
+    (pull,) = study.hand_out(Request(Worker("", "late"), "3"))
+    assert (pull.id in left) is (lease is None)
+    assert study.n_open <= 2
+
+
+def test_a_server_gives_pulls_of_workers_that_are_silent_to_others_as_its_lease_says(tmp_path):
+    Study("coins", ["a", "b"], k=1, storage=tmp_path / "s.db")
+    with serving(tmp_path / "s.db", "--max-open", "1") as server:
+        left = ids(ask(server, "1", worker="gone"))
         assert ask(server, "2", worker="late").status == 429
-        time.sleep(1.5)
-        (pull,) = ids(ask(server, "3", worker="late"))
-        assert (pull in left) is (lease is None)
-        assert server.get("/api/studies/coins").data["open"] <= 2
+    with serving(tmp_path / "s.db", "--max-open", "1", "--lease", "0.1") as server:
+        end = time.monotonic() + 60.0
+        while (asked := ask(server, "3", worker="late")).status == 429:
+            assert time.monotonic() < end
+        assert ids(asked) == left
 
 
 def test_one_token_does_not_take_all_places_of_those_who_watch(tmp_path):
@@ -206,3 +245,22 @@ def test_many_requests_and_pieces_on_one_connection_are_no_head(server):
         answer = connection.getresponse()
         assert (answer.status, answer.read()) == (status, b'{"name":"pieces"}')
     connection.close()
+
+
+@pytest.mark.parametrize("error", [ValueError("above the limit of the kernel"), OSError(1, "no")])
+def test_a_system_that_gives_no_more_files_is_served_with_what_there_is(monkeypatch, error):
+    """As macOS does, which says that there is no limit where there is one."""
+    pytest.importorskip("fastapi", reason="bestk[serve] is not installed")
+    resource = pytest.importorskip("resource", reason="Windows has no such limit")
+    from bestk.server.running import _allow_files
+
+    asked = []
+
+    def refuse(which, limits):
+        asked.append((which, limits))
+        raise error
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, resource.RLIM_INFINITY))
+    monkeypatch.setattr(resource, "setrlimit", refuse)
+    _allow_files(5000)
+    assert asked == [(resource.RLIMIT_NOFILE, (5000, resource.RLIM_INFINITY))]

@@ -37,6 +37,15 @@ def test_who_may_not_rate_is_not_asked_to(server, tokens, visit):
     assert entry.get_by_text("Rate", exact=True).count() == 0
 
 
+def test_a_rater_who_may_see_standings_is_not_offered_what_others_answered(server, visit):
+    page = {**PAGE, "title": "open to raters", "show_standings": True}
+    study(server, "open to raters", page=page)
+    for role, may in (("rate", False), ("view", True)):
+        entry = visit("/studies", role).locator("#studies li", has_text="open to raters")
+        entry.get_by_text("Report").wait_for()
+        assert entry.get_by_text("Answers", exact=True).count() == may
+
+
 def test_when_all_ratings_are_there_nobody_is_asked_for_more(tokens, visit):
     coins = bestk.Bernoulli()
     begun = bestk.Study("over", "ab", k=1, epsilon=0.9, rewards=coins, storage=tokens[0], seed=1)

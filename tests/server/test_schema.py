@@ -79,6 +79,7 @@ def test_a_path_says_all_that_can_be_done_there(tmp_path):
     with serving(tmp_path / "studies.db") as server:
         refused = server.call("PUT", "/api/studies")
         assert (refused.status, refused.headers["allow"]) == (405, "GET, POST")
+        assert refused.data["error"] == "NotFound"
         schema = server.get("/api/openapi.json").text
         assert schema.count('"$ref"') == schema.count('"$ref":"#/components/schemas/')
 

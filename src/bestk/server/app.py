@@ -73,7 +73,7 @@ async def _turned_away(request: Request, error: Any) -> Response:
     headers = dict(error.headers or {})
     if error.status_code == 405:  # the first route of a path knows its own methods alone
         headers["Allow"] = ", ".join(sorted(_methods(request)))
-    kind = "NotFound" if error.status_code == 404 else "InputError"
+    kind = "NotFound" if error.status_code in (404, 405) else "InputError"
     return answer(error.status_code, kind, str(error.detail), **headers)
 
 

@@ -43,7 +43,10 @@ SECURITY_POLICY = (b"content-security-policy", POLICY.format(images="").encode()
 NO_STORE = (b"cache-control", b"no-store")
 GONE = 499  # what is counted where a client left; no answer has it
 LEAST, MOST = 0.001, 0.05  # seconds between two looks at the tokens
-FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-forwarded-host")  # what proxies add
+FORWARDED = (  # what proxies add
+    b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto",
+    b"x-real-ip",
+)  # fmt: skip
 
 
 class Refusal(Exception):
@@ -214,7 +217,7 @@ def _is_local(host: str) -> bool:
 
 def _check_local(headers: dict[bytes, bytes]) -> None:
     """Where nobody needs a token, nobody elsewhere may ask: by a name of another machine that
-    leads here (DNS rebinding), or through a proxy.
+    leads here (DNS rebinding), or through a proxy that says so.
     """
     if not _is_local(headers.get(b"host", b"").decode("latin-1")):
         raise Refusal(

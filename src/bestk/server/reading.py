@@ -72,10 +72,13 @@ async def _listed(hall: Hall, name: str, caller: Token) -> dict[str, Any]:
     try:
         study = (await hall.catalogue.desk(name)).study
         study.look()
-    except (BestkError, *UNREADABLE):  # the others can be
+    except (BestkError, *UNREADABLE) as error:  # the others can be
+        if isinstance(error, StorageError):
+            hall.catalogue.names()  # raises if it is the storage that cannot be reached now
         return {**known, "problem": "it cannot be read; `bestk doctor` says what is wrong with it"}
     decision = study.problem.decision
-    sees = caller.allows("view", name) or page.get("show_standings", False)
+    exports = caller.allows("view", name)
+    sees = exports or page.get("show_standings", False)
     return {
         **known,
         "arms": len(study.arms),
@@ -87,6 +90,7 @@ async def _listed(hall: Hall, name: str, caller: Token) -> dict[str, Any]:
         "rate": caller.allows("rate", name)
         and bool(hall.catalogue.levels(name, study.problem.rewards)),
         "view": bool(sees),
+        "export": exports,
     }
 
 

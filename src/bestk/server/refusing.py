@@ -36,7 +36,8 @@ async def explained(_: Request, error: Any) -> Response:
     """What bestk refuses."""
     status = next(status for kind, status in STATUSES if isinstance(error, kind))
     headers = {"retry_after": "1"} if status in (429, 503) else {}
-    return answer(status, type(error).__name__, str(error), **headers)
+    kind = "TooManyRequests" if status == 429 else type(error).__name__  # as the guard says it
+    return answer(status, kind, str(error), **headers)
 
 
 async def misread(_: Request, error: Any) -> Response:

@@ -7,6 +7,7 @@ import gc
 import socket
 import ssl
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import Literal
 
@@ -86,7 +87,8 @@ def _allow_files(wanted: int) -> None:
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if now != resource.RLIM_INFINITY and now < wanted:
         wanted = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+        with suppress(OSError, ValueError):  # macOS says "no limit" and means its kernel's
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 def _protocol() -> type[asyncio.Protocol] | Literal["h11"]:

@@ -22,7 +22,7 @@ function entry(study) {
     study.view && make("a", { href: studyPath(name) }, "Watch"),
     study.view && make("a", { href: `${api}/report`, download: `${name}.html` }, "Report"),
     study.view && study.certified && make("a", { href: `${api}/certificate`, download: `${name}.cert.json` }, "Certificate"),
-    study.view && make("a", { href: `${api}/export?format=csv`, download: `${name}.csv` }, "Answers"),
+    study.export && make("a", { href: `${api}/export?format=csv`, download: `${name}.csv` }, "Answers"),
   ];
   return make("li", { "data-text": `${name} ${study.title} ${says}`.toLowerCase() },
     make("h2", {}, title, make("span", { class: `badge ${kind}` }, says)),
