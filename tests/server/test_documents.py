@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 
 import pytest
 
@@ -18,22 +17,25 @@ def test_slow_reports_take_one_thread_and_leave_the_others():
     from bestk.storage import MemoryStorage
 
     hall, going, most = Hall("", MemoryStorage(), Limits(), True), [], []
+    begun, go_on = threading.Event(), threading.Event()
 
     def slowly():
         going.append(threading.get_ident())
         most.append(len(going))
-        time.sleep(0.01)
+        begun.set()
+        assert go_on.wait(60)
         going.pop()
 
     async def many():
         reports = [asyncio.create_task(hall.writers.make(slowly)) for _ in range(100)]
-        await asyncio.sleep(0.05)
-        await asyncio.to_thread(int)  # somebody opens a study
+        assert await asyncio.to_thread(begun.wait, 60)
+        await asyncio.wait_for(asyncio.to_thread(int), 60)  # somebody opens a study
         left = sum(not report.done() for report in reports)
+        go_on.set()
         await asyncio.gather(*reports)
         return left
 
-    assert asyncio.run(many()) > 50
+    assert asyncio.run(many()) == 100
     assert max(most) == 1
 
 
