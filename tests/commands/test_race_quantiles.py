@@ -190,3 +190,20 @@ def test_a_slack_as_a_factor_is_refused_where_there_is_none(tmp_path):
     raced(FAST, SLOW, epsilon=0.1, storage=medians).run(budget=2)
     with pytest.raises(InputError, match=r"epsilon as a factor was refused.* seconds"):
         Race([FAST, SLOW], epsilon=0.1, relative=True, storage=medians)
+
+
+@pytest.mark.parametrize("limit", [None, 600.0])
+def test_a_study_says_that_interrupted_runs_count_as_cut_and_not_that_they_were_repeated(
+    limit, tmp_path
+):
+    file = tmp_path / "race.db"
+    for _ in range(2):
+        race = Race([FAST, SLOW], seed=1, storage=file, warmup=0, max_time=limit)
+        race.warm_up()
+        race.run(budget=race.counted + 2)
+        race.study.release(race.study.ask())  # as an interrupt does
+        assert not any("made again" in text for text in race.now().assumptions)
+        del race
+    race = Race([FAST, SLOW], seed=1, storage=file, warmup=0, max_time=limit)
+    (said,) = race.run(budget=race.counted + 1).result.assumptions
+    assert said.startswith("2 runs were interrupted and count as cut")

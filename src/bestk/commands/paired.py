@@ -16,10 +16,11 @@ from bestk.commands.pairs import Pairs
 from bestk.commands.process import kill_running
 from bestk.commands.race import Race, RaceResult, Watch
 from bestk.commands.relative import Ratio
-from bestk.commands.runs import PROCESS, Run
+from bestk.commands.runs import Run
 from bestk.confidence import confidence_sequence
 from bestk.errors import InputError
 from bestk.rewards import Quantile
+from bestk.study.extras import PROCESS
 from bestk.study.result import SECONDS, ArmResult, Result, Status, Stopped
 
 PAIRS = "pairs"
