@@ -10,7 +10,7 @@ from bestk.commands.race import Race
 from bestk.commands.runs import NEVER, Run, at_least, interrupted
 from bestk.errors import InputError
 from bestk.report.page.study import write
-from bestk.report.terminal.race import RaceView, table
+from bestk.report.terminal.race import RaceView, lines, table
 from bestk.rewards import Bounded, Quantile
 from bestk.study import Study
 from bestk.study.certificate import make_certificate
@@ -124,6 +124,8 @@ def test_between_a_time_and_an_interrupted_run_nothing_is_known(tmp_path):
     console.print(table(outcome.result, outcome.at_least, outcome.by, outcome.relative))
     cells = next(x for x in console.export_text().splitlines() if f" {pull.arm} " in x).split("│")
     assert [cells[3].strip(), cells[6].strip()] == ["-", "-"]
+    said = f"cut: 1 of 2 runs of {pull.arm} (interrupted); no median of it is shown because of them"
+    assert said in lines(outcome)
     assert "e+0" not in str(outcome.result)
     write(file, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()

@@ -92,8 +92,23 @@ def lines(race: RaceResult) -> list[str]:
     cut = ", ".join(f"{count:,} of {printable(command)}" for command, count in race.cut.items())
     if race.cap is not None:
         said.append(f"cap {duration(race.cap)}; runs cut there: {cut or 'none'}")
+    else:
+        said += _interrupted(race)
     if cut and race.by == MEAN:
         said.append("means of the commands with cut runs are means of min(time, cap)")
+    return said
+
+
+def _interrupted(race: RaceResult) -> list[str]:
+    """Without a cap: runs that nobody saw the end of, and what is not shown because of them."""
+    said = []
+    for arm in race.result.arms:
+        if many := race.cut.get(str(arm.label)):
+            name = printable(arm.label)
+            line = f"cut: {many:,} of {arm.pulls:,} runs of {name} (interrupted)"
+            if arm.mean is None:
+                line += f"; no {race.result.compares} of it is shown because of them"
+            said.append(line)
     return said
 
 
