@@ -116,7 +116,7 @@ def _proof(race: RaceResult) -> str:
     result = race.result
     if result.certified:
         return result.proof
-    parts = [f"not certified ({result.stopped or 'still running'})"]
+    parts = [f"not certified ({result.stopped or 'not finished'})"]
     if result.forecast is not None:
         parts.append(f"about {result.forecast:,} more runs are needed, an estimate{result.usually}")
     if result.certifiable_epsilon is not None:
