@@ -20,7 +20,7 @@ from typing import Any
 
 from bestk.arguments import count, duration, integer
 from bestk.commands.entrants import Each, Settings, read_entrants
-from bestk.commands.process import Output, how_it_failed, kill_running
+from bestk.commands.process import Output, kill_running
 from bestk.commands.relative import Ratio, relative
 from bestk.commands.runs import NEVER, Run, agreed_limit, at_least, interrupted, kept, read_runs
 from bestk.commands.timings import Timing, timings
@@ -140,6 +140,12 @@ class Race:
             ignore_failure, names,
         )  # fmt: skip
         self.entrants = read_entrants(commands, around)
+        if (many := len(self.entrants)) < 2:
+            raise InputError(f"{many} command was refused: give two commands, or one with -L or -P")
+        if k >= many:
+            raise InputError(
+                f"K={k} was refused: K must be smaller than the number of commands, {many}"
+            )
         # what can be wrong with these is said before anything runs
         Problem(TopK(len(self.entrants), k), wanted or Bounded(), delta, epsilon)
         self.failed: dict[str, str] = {}
@@ -255,7 +261,7 @@ class Race:
                 if entrant.is_good(done):
                     fastest[command] = min(fastest[command], done.seconds)
                 else:
-                    self.failed[command] = how_it_failed(done)
+                    self.failed[command] = entrant.how_it_failed(done)
                     del fastest[command]
         if len(fastest) <= self.k:
             reasons = "; ".join(f"{command!r}: {text}" for command, text in self.failed.items())
@@ -354,7 +360,8 @@ class Race:
             if not entrant.is_good(done):
                 raise ArmFailedError(
                     f"{command!r} failed in a counted run, after {self.counted} that went"
-                    f" well: {how_it_failed(done)}; the race has ended, a failed run is not a time"
+                    f" well: {entrant.how_it_failed(done)}; the race has ended, a failed run is not"
+                    " a time"
                 )
         except ArmFailedError as error:
             self._trouble = error
