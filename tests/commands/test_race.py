@@ -284,6 +284,20 @@ def test_a_run_that_was_interrupted_counts_as_cut_when_the_race_goes_on(tmp_path
     assert again.interrupted == []
 
 
+def test_a_budget_that_was_spent_before_counts_nothing_more(tmp_path):
+    file = tmp_path / "race.db"
+    begun = raced(FAST, SLOW, storage=file)
+    begun.run(budget=2)
+    begun.study.ask()
+    del begun
+    for budget, samples in ((1, 2), (2, 2), (3, 3)):
+        resumed = Race([FAST, SLOW], seed=1, storage=file, warmup=0)
+        outcome = resumed.run(budget=budget)
+        assert (outcome.result.samples, outcome.result.stopped) == (samples, "budget")
+        assert len(resumed.interrupted) == samples - 2
+        del resumed
+
+
 def test_a_run_that_failed_is_still_no_time_when_the_race_goes_on(tmp_path):
     file, ran = tmp_path / "race.db", tmp_path / "ran"
     failing = counting(ran, most=2)

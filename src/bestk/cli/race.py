@@ -89,7 +89,10 @@ def race(
         ),
     ] = False,
     budget: Annotated[
-        int | None, typer.Option(min=1, help="The most counted runs.", show_default="none")
+        int | None,
+        typer.Option(
+            min=1, help="The most counted runs, with those before a resume.", show_default="none"
+        ),
     ] = None,
     seed: Annotated[
         int | None, typer.Option(help="Random seed of the policy.", show_default="random")

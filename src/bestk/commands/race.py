@@ -287,7 +287,7 @@ class Race:
         """
         try:
             least, budget = self._planned(runs, min_runs, budget)
-            self._cut_interrupted()
+            self._cut_interrupted(budget)
             self.study.ask_each(least)
             runner = Runner(self.study, self._measure, budget=budget, retries=0)
             runner.say = None  # the table says at the end which epsilon would do
@@ -339,14 +339,17 @@ class Race:
             except ArmFailedError as error:
                 self.unclean.append(str(error))
 
-    def _cut_interrupted(self) -> None:
+    def _cut_interrupted(self, budget: int | None) -> None:
         """Let runs that were interrupted count as cut: what is known is that they were not over.
 
         To run them again would be to draw again, and interrupts find slow runs more often than
-        quick ones. A failed run is open too, but no time: it is run again.
+        quick ones. A failed run is open too, but no time: it is run again. Where the
+        budget is spent they wait.
         """
         failed = {event.key for event in self._log.read(NAME) if event.kind == ev.FAILED}
         for pull in self.study.open:
+            if budget is not None and self.counted >= budget:
+                break
             if pull.id not in failed and not self.study.is_held_elsewhere(pull):
                 cap = self.cap
                 self.study.tell(pull, NEVER if cap is None else cap, interrupted(cap))
