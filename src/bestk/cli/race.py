@@ -237,7 +237,8 @@ def _finish(found: Race, outcome: RaceResult, storage: str | None, json: bool) -
     if json:
         show_json(outcome.to_dict())
     else:
-        show(race_table.table(outcome.result, outcome.at_least, outcome.by, outcome.relative))
+        found_by = outcome.by, outcome.relative, outcome.wins
+        show(race_table.table(outcome.result, outcome.at_least, *found_by))
         timings = found.timings()
         show(timings_table(timings.values()))
         for line in (*race_table.lines(outcome), *warnings(timings, found.shell)):

@@ -55,6 +55,13 @@ class PairedRace(Race):
         """Runs so far."""
         return len(self._runs)
 
+    @property
+    def wins(self) -> dict[str, tuple[int, int]]:
+        """Comparisons with others of a block that each command has won, and of how many."""
+        with self._lock:
+            won, met = self._rule.won.sum(axis=1), self._rule.met.sum(axis=1)
+        return {c: (int(won[i]), int(met[i])) for i, c in enumerate(self._commands)}
+
     def runs(self) -> Iterator[Run]:
         """Every counted run."""
         return iter(self._runs)

@@ -58,12 +58,15 @@ class RaceResult:
     by: str = MEAN  # what was compared: mean, median, or which quantile
     relative: dict[str, Ratio] = field(default_factory=dict)  # to the fastest
     at_least: set[str] = field(default_factory=set)  # commands that may be slower than they look
+    # of pairs: comparisons within blocks that each command has won, and of how many; ties count
+    wins: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """The result of the study, with a few keys more."""
         more = {"cap": self.cap, "cut": self.cut, "failed": self.failed, "by": self.by}
         relative = {command: ratio.to_dict() for command, ratio in self.relative.items()}
-        return self.result.to_dict() | more | {"relative": relative}
+        wins = {command: {"won": won, "of": of} for command, (won, of) in self.wins.items()}
+        return self.result.to_dict() | more | {"relative": relative, "wins": wins}
 
 
 def default_cap(warm_ups: Sequence[float], k: int) -> float:
@@ -223,6 +226,11 @@ class Race:
         """Counted runs so far."""
         return self.study.samples
 
+    @property
+    def wins(self) -> dict[str, tuple[int, int]]:
+        """Of pairs: comparisons that each command has won, and of how many."""
+        return {}
+
     def now(self) -> Result:
         """What is known so far; may be asked for from another thread."""
         return self.study.summary(None)
@@ -305,7 +313,9 @@ class Race:
     def _found(self, result: Result, slower: dict[str, Ratio]) -> RaceResult:
         cut = Counter(run.command for run in self.runs() if run.cut)
         least = at_least(self.runs(), self.study.problem.rewards)
-        return RaceResult(result, self.cap, dict(cut), self.failed, self.by, slower, least)
+        return RaceResult(
+            result, self.cap, dict(cut), self.failed, self.by, slower, least, self.wins
+        )
 
     def _planned(
         self, runs: int | None, min_runs: int | None, budget: int | None

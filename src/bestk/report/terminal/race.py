@@ -36,13 +36,16 @@ def table(
     cut: Container[str],
     by: str = MEAN,
     ratios: Mapping[str, Ratio] | None = None,
+    wins: Mapping[str, tuple[int, int]] | None = None,
 ) -> Table:
     """Rank, command, mean or quantile with its interval, runs, slowness, what is known of it.
 
     Of a command that is `cut` only the least that it can be slower is known. Pairs come by who won
-    more often, as they are; it need not be who has the least median.
+    more often, as they are; it need not be who has the least median. In place of an interval they
+    have `wins`.
     """
-    numbers = (f"{by if by != PAIRS else result.compares} time", "interval", "runs", "relative")
+    middle = "wins" if by == PAIRS else "interval"
+    numbers = (f"{by if by != PAIRS else result.compares} time", middle, "runs", "relative")
     names, right = ("rank", "command", *numbers, "status"), ("rank", *numbers)
     found = columns(*names, title="Fastest first", right=right, fold=("command",))
     arms = list(result.arms) if by == PAIRS else result.ranked
@@ -54,6 +57,9 @@ def table(
             relative = (">= " if str(arm.label) in cut else "") + relative
             relative += "" if ratio is None or rank == 1 else _between(ratio)
         interval = _interval(arm.low, arm.high)
+        if by == PAIRS:
+            won, of = (wins or {}).get(str(arm.label), (0, 0))
+            interval = f"{won:,} of {of:,}" if of else "-"
         label, status = Text(printable(arm.label)), Text(arm.status, COLOURS[arm.status])
         found.add_row(str(rank), label, mean, interval, f"{arm.pulls:,}", relative, status)
     return found
@@ -142,5 +148,5 @@ class RaceView:
             return
         if self._result is None or self._seen != self.race.counted:
             self._seen, self._result = self.race.counted, self.race.now()
-        yield table(self._result, (), self.race.by)
+        yield table(self._result, (), self.race.by, wins=self.race.wins)
         yield Text("   ".join(figures(self._result, self.before, elapsed, "runs")))
