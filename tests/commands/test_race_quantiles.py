@@ -1,11 +1,14 @@
 """Races by medians and other quantiles: no cap, and a limit that changes nothing below it."""
 
 import io
+import re
 import statistics
 
 import pytest
 from rich.console import Console
 
+from bestk.cli.race import _watch
+from bestk.commands.paired import PairedRace
 from bestk.commands.race import Race
 from bestk.commands.runs import NEVER, Run, at_least, interrupted
 from bestk.errors import InputError
@@ -209,3 +212,15 @@ def test_a_study_says_that_interrupted_runs_count_as_cut_and_not_that_they_were_
     race = Race([FAST, SLOW], seed=1, storage=file, warmup=0, max_time=limit)
     (said,) = race.run(budget=race.counted + 1).result.assumptions
     assert said.startswith("2 runs were interrupted and count as cut")
+
+
+@pytest.mark.parametrize("made", [Race, PairedRace])
+def test_a_race_in_a_pipe_is_told_of_in_lines(made, monkeypatch, capsys):
+    monkeypatch.setattr("bestk.report.terminal.live.EVERY", 0.05)
+    race = made([SLOW, "sleep 0.2"], seed=1, warmup=0)
+    race.warm_up()
+    race.run(budget=4, watch=_watch)
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) >= 3
+    assert all(re.match(r"bestk: \d runs; 0 in, 0 out, 2 undecided", line) for line in said)
+    assert said[-1].startswith(("bestk: 3 runs", "bestk: 4 runs"))

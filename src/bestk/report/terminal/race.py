@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
+from contextlib import contextmanager
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
@@ -13,6 +15,7 @@ from rich.text import Text
 from bestk.commands.paired import PAIRS
 from bestk.commands.race import MEAN, Race, RaceResult
 from bestk.commands.relative import Ratio
+from bestk.report.terminal import live
 from bestk.report.terminal.live import figures
 from bestk.report.terminal.standings import COLOURS
 from bestk.report.terminal.tables import columns
@@ -142,6 +145,11 @@ class RaceView:
         self._seen = -1
         self._result: Result | None = None
 
+    def line(self) -> str:
+        """Where it stands, in a line."""
+        elapsed = time.monotonic() - self.started
+        return "; ".join(figures(self.race.now(), self.before, elapsed, "runs"))
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         elapsed = time.monotonic() - self.started
         if elapsed < QUIET:
@@ -150,3 +158,21 @@ class RaceView:
             self._seen, self._result = self.race.counted, self.race.now()
         yield table(self._result, (), self.race.by, wins=self.race.wins)
         yield Text("   ".join(figures(self._result, self.before, elapsed, "runs")))
+
+
+@contextmanager
+def told(race: Race, say: Callable[[str], None]) -> Iterator[None]:
+    """Now and then a line of a race while it lasts; from a thread, so that long runs are no gap."""
+    view, is_over = RaceView(race), threading.Event()
+
+    def tell() -> None:
+        while not is_over.wait(live.EVERY):
+            say(view.line())
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        teller.join()
