@@ -175,7 +175,7 @@ def test_words_are_split_without_a_shell_unless_one_is_wanted(tmp_path):
         (["true", " "], {}, "empty"),
         (["true", ""], {"shell": True}, "empty"),
         (["true", "echo 'x"], {}, "No closing quotation"),
-        (["true"], {}, "at least 2"),
+        (["true"], {}, "give two commands"),
         (["true", "false"], {"k": 2}, "K=2 was refused"),
         (["true", "false"], {"warmup": 0, "by": "mean"}, "at least 1"),
         (["true", "false"], {"warmup": -1, "max_time": 1.0}, "refused"),
