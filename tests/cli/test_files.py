@@ -98,7 +98,7 @@ def test_status_prints_the_result(file):
     assert "[bold]x[/bold]" in text
     assert r"new\nline" in text
     assert "\u202e" not in text
-    assert "not certified" in text
+    assert "not certified: not finished; unless it is running, run what began it again" in text
 
 
 def test_of_thousands_of_arms_the_leaders_and_the_boundary_are_shown():

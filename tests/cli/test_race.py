@@ -151,7 +151,11 @@ def test_failures_are_reported_and_never_timed(tmp_path):
     ("args", "why"),
     [
         (["true", "true"], "listed twice"),
-        (["true"], "at least 2"),
+        (["true"], "give two commands, or one with -L or -P"),
+        (["-k", "5", "true", "false"], "K must be smaller than the number of commands, 2"),
+        (["sleep 0.01 | cat", "true"], "(it has a |: use --shell)"),
+        (["sleep 0.01 > 'x y'", "true"], "(it has a >: use --shell)"),
+        (["sleep 0.0{x}", "true"], "({x} is no parameter: give it by -L or -P)"),
         (["true", "false", "--warmup", "0", "--by", "mean"], "at least 1"),
         (["true", "false", "--export", "/no/such/folder/runs.csv"], "no folder"),
     ],

@@ -119,9 +119,16 @@ def test_the_first_is_who_wins_more_often_whoever_has_the_least_median(monkeypat
     assert outcome.relative["a"].value == 1.0
     assert outcome.relative["b"].value == pytest.approx(3.1 / 3.0, rel=0.1)
     console = Console(width=200, record=True, file=io.StringIO())
-    console.print(table(outcome.result, (), outcome.by, outcome.relative))
-    rows = [line.split("│") for line in console.export_text().splitlines() if "│" in line]
+    console.print(table(outcome.result, (), outcome.by, outcome.relative, outcome.wins))
+    said = console.export_text()
+    rows = [line.split("│") for line in said.splitlines() if "│" in line]
     assert [(row[1].strip(), row[2].strip()) for row in rows] == [("1", "a"), ("2", "b")]
+    (won, of), (lost, _) = outcome.wins["a"], outcome.wins["b"]
+    assert won + lost == of == outcome.result.samples // 2
+    assert [row[4].strip() for row in rows] == [f"{won} of {of}", f"{lost} of {of}"]
+    assert "wins" in said
+    assert "interval" not in said
+    assert outcome.to_dict()["wins"]["a"] == {"won": won, "of": of}
 
 
 def test_a_given_number_of_blocks_and_a_budget():

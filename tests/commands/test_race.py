@@ -175,7 +175,7 @@ def test_words_are_split_without_a_shell_unless_one_is_wanted(tmp_path):
         (["true", " "], {}, "empty"),
         (["true", ""], {"shell": True}, "empty"),
         (["true", "echo 'x"], {}, "No closing quotation"),
-        (["true"], {}, "at least 2"),
+        (["true"], {}, "give two commands"),
         (["true", "false"], {"k": 2}, "K=2 was refused"),
         (["true", "false"], {"warmup": 0, "by": "mean"}, "at least 1"),
         (["true", "false"], {"warmup": -1, "max_time": 1.0}, "refused"),
@@ -282,6 +282,20 @@ def test_a_run_that_was_interrupted_counts_as_cut_when_the_race_goes_on(tmp_path
     again = Race(commands, seed=1, storage=file, warmup=0, max_time=600.0)
     assert again.run(budget=before + 1).cut == {pull.arm: 1}  # once
     assert again.interrupted == []
+
+
+def test_a_budget_that_was_spent_before_counts_nothing_more(tmp_path):
+    file = tmp_path / "race.db"
+    begun = raced(FAST, SLOW, storage=file)
+    begun.run(budget=2)
+    begun.study.ask()
+    del begun
+    for budget, samples in ((1, 2), (2, 2), (3, 3)):
+        resumed = Race([FAST, SLOW], seed=1, storage=file, warmup=0)
+        outcome = resumed.run(budget=budget)
+        assert (outcome.result.samples, outcome.result.stopped) == (samples, "budget")
+        assert len(resumed.interrupted) == samples - 2
+        del resumed
 
 
 def test_a_run_that_failed_is_still_no_time_when_the_race_goes_on(tmp_path):

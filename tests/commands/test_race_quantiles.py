@@ -1,16 +1,19 @@
 """Races by medians and other quantiles: no cap, and a limit that changes nothing below it."""
 
 import io
+import re
 import statistics
 
 import pytest
 from rich.console import Console
 
+from bestk.cli.race import _watch
+from bestk.commands.paired import PairedRace
 from bestk.commands.race import Race
 from bestk.commands.runs import NEVER, Run, at_least, interrupted
 from bestk.errors import InputError
 from bestk.report.page.study import write
-from bestk.report.terminal.race import RaceView, table
+from bestk.report.terminal.race import RaceView, lines, table
 from bestk.rewards import Bounded, Quantile
 from bestk.study import Study
 from bestk.study.certificate import make_certificate
@@ -124,6 +127,8 @@ def test_between_a_time_and_an_interrupted_run_nothing_is_known(tmp_path):
     console.print(table(outcome.result, outcome.at_least, outcome.by, outcome.relative))
     cells = next(x for x in console.export_text().splitlines() if f" {pull.arm} " in x).split("│")
     assert [cells[3].strip(), cells[6].strip()] == ["-", "-"]
+    said = f"cut: 1 of 2 runs of {pull.arm} (interrupted); no median of it is shown because of them"
+    assert said in lines(outcome)
     assert "e+0" not in str(outcome.result)
     write(file, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
@@ -190,3 +195,32 @@ def test_a_slack_as_a_factor_is_refused_where_there_is_none(tmp_path):
     raced(FAST, SLOW, epsilon=0.1, storage=medians).run(budget=2)
     with pytest.raises(InputError, match=r"epsilon as a factor was refused.* seconds"):
         Race([FAST, SLOW], epsilon=0.1, relative=True, storage=medians)
+
+
+@pytest.mark.parametrize("limit", [None, 600.0])
+def test_a_study_says_that_interrupted_runs_count_as_cut_and_not_that_they_were_repeated(
+    limit, tmp_path
+):
+    file = tmp_path / "race.db"
+    for _ in range(2):
+        race = Race([FAST, SLOW], seed=1, storage=file, warmup=0, max_time=limit)
+        race.warm_up()
+        race.run(budget=race.counted + 2)
+        race.study.release(race.study.ask())  # as an interrupt does
+        assert not any("made again" in text for text in race.now().assumptions)
+        del race
+    race = Race([FAST, SLOW], seed=1, storage=file, warmup=0, max_time=limit)
+    (said,) = race.run(budget=race.counted + 1).result.assumptions
+    assert said.startswith("2 runs were interrupted and count as cut")
+
+
+@pytest.mark.parametrize("made", [Race, PairedRace])
+def test_a_race_in_a_pipe_is_told_of_in_lines(made, monkeypatch, capsys):
+    monkeypatch.setattr("bestk.report.terminal.live.EVERY", 0.05)
+    race = made([SLOW, "sleep 0.2"], seed=1, warmup=0)
+    race.warm_up()
+    race.run(budget=4, watch=_watch)
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) >= 3
+    assert all(re.match(r"bestk: \d runs; 0 in, 0 out, 2 undecided", line) for line in said)
+    assert said[-1].startswith(("bestk: 3 runs", "bestk: 4 runs"))

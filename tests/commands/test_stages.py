@@ -2,6 +2,7 @@
 
 import pytest
 
+from bestk.commands.entrants import Settings, read_entrants
 from bestk.commands.race import Race
 from bestk.errors import ArmFailedError, InputError
 
@@ -78,3 +79,14 @@ def test_commands_read_the_input_and_write_the_output(tmp_path):
     race = Race(["grep given", "true", "cat"])  # nothing to read
     race.warm_up()
     assert set(race.failed) == {"grep given"}
+
+
+def test_hints_are_about_what_is_not_quoted():
+    hints = {text: read_entrants([text, "b"], Settings())[text].hint for text in (
+        "grep '|' x", 'a --b="c|d" \\;', "a|b", "a 2>&1", "curl x?a=1&b=2", "awk '{ print }'",
+        "a ${b}", "a {b}{c}",
+    )}  # fmt: skip
+    assert [text for text, hint in hints.items() if "use --shell" in hint] == ["a|b", "a 2>&1"]
+    assert [text for text, hint in hints.items() if "{b} is no" in hint] == ["a {b}{c}"]
+    shell = read_entrants(["a|b", "b"], Settings(shell=True))
+    assert shell["a|b"].hint == ""

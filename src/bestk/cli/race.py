@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -89,7 +89,10 @@ def race(
         ),
     ] = False,
     budget: Annotated[
-        int | None, typer.Option(min=1, help="The most counted runs.", show_default="none")
+        int | None,
+        typer.Option(
+            min=1, help="The most counted runs, with those before a resume.", show_default="none"
+        ),
     ] = None,
     seed: Annotated[
         int | None, typer.Option(help="Random seed of the policy.", show_default="random")
@@ -234,7 +237,8 @@ def _finish(found: Race, outcome: RaceResult, storage: str | None, json: bool) -
     if json:
         show_json(outcome.to_dict())
     else:
-        show(race_table.table(outcome.result, outcome.at_least, outcome.by, outcome.relative))
+        found_by = outcome.by, outcome.relative, outcome.wins
+        show(race_table.table(outcome.result, outcome.at_least, *found_by))
         timings = found.timings()
         show(timings_table(timings.values()))
         for line in (*race_table.lines(outcome), *warnings(timings, found.shell)):
@@ -247,14 +251,14 @@ def _finish(found: Race, outcome: RaceResult, storage: str | None, json: bool) -
 
 
 def _watch(race: Race) -> AbstractContextManager[object]:
-    """A live table on a terminal, silence in a pipe."""
+    """A live table on a terminal, now and then a line elsewhere."""
     from rich.console import Console
     from rich.live import Live
 
     from bestk.report.terminal.live import REFRESHES
-    from bestk.report.terminal.race import RaceView
+    from bestk.report.terminal.race import RaceView, told
 
     console = Console(stderr=True)
     if not console.is_terminal or console.is_dumb_terminal:
-        return nullcontext()
+        return told(race, lambda line: note(f"bestk: {line}"))
     return Live(RaceView(race), console=console, refresh_per_second=REFRESHES, transient=True)

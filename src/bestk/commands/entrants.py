@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,9 @@ from bestk.commands.process import Finished, Output, how_it_failed, run_command,
 from bestk.errors import ArmFailedError, InputError
 
 Words = str | tuple[str, ...]  # a text for the shell, or arguments
+QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
+SIGNS = re.compile(r"\|\|?|&&|>>?|<|;")  # for a shell; not &, which is in addresses
+BRACES = re.compile(r"(?<!\$)\{[A-Za-z_]\w*\}")
 Each = str | Sequence[str] | None  # one command for all entrants, or one for each
 
 
@@ -46,6 +50,7 @@ class Entrant:
     parameters: Mapping[str, str]
     settings: Settings
     around: Mapping[str, Words]  # by stage
+    hint: str = ""  # what may be wrong with it if it fails
 
     def run(self, limit: float | None) -> Finished:
         """Prepare, run, conclude; the run alone is timed, and cut at the limit."""
@@ -62,6 +67,10 @@ class Entrant:
         """Whether a run counts as one: it ended well, or as it ended does not matter."""
         could_start = done.usage is not None
         return done.timed_out or done.code == 0 or (self.settings.ignore_failure and could_start)
+
+    def how_it_failed(self, done: Finished) -> str:
+        """How a run failed, and what may be wrong with the command."""
+        return how_it_failed(done) + (f" ({self.hint})" if self.hint else "")
 
     def stage(self, name: str) -> None:
         """Run what belongs around runs at that point, if there is anything."""
@@ -109,7 +118,7 @@ def read_entrants(commands: Sequence[str], settings: Settings) -> dict[str, Entr
             raise InputError(
                 f"the name {text!r} was refused: two commands have it; give each one of its own"
             )
-        found[text] = Entrant(text, words, values, settings, own)
+        found[text] = Entrant(text, words, values, settings, own, _hint(variant.text, shell))
     return found
 
 
@@ -124,6 +133,16 @@ def _for_each(name: str, given: Each, many: int) -> list[str]:
             " or one for each"
         )
     return each * many if len(each) == 1 else each
+
+
+def _hint(text: str, shell: bool) -> str:
+    """What of a command only a shell understands, or looks like a parameter and is none."""
+    said = []
+    if not shell and (sign := SIGNS.search(QUOTED.sub("", text))):
+        said.append(f"it has a {sign[0]}: use --shell")
+    if found := BRACES.search(text):
+        said.append(f"{found[0]} is no parameter: give it by -L or -P")
+    return "; ".join(said)
 
 
 def _words(text: str, shell: bool) -> Words:

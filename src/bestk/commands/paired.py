@@ -16,10 +16,11 @@ from bestk.commands.pairs import Pairs
 from bestk.commands.process import kill_running
 from bestk.commands.race import Race, RaceResult, Watch
 from bestk.commands.relative import Ratio
-from bestk.commands.runs import PROCESS, Run
+from bestk.commands.runs import Run
 from bestk.confidence import confidence_sequence
 from bestk.errors import InputError
 from bestk.rewards import Quantile
+from bestk.study.extras import PROCESS
 from bestk.study.result import SECONDS, ArmResult, Result, Status, Stopped
 
 PAIRS = "pairs"
@@ -53,6 +54,13 @@ class PairedRace(Race):
     def counted(self) -> int:
         """Runs so far."""
         return len(self._runs)
+
+    @property
+    def wins(self) -> dict[str, tuple[int, int]]:
+        """Comparisons with others of a block that each command has won, and of how many."""
+        with self._lock:
+            won, met = self._rule.won.sum(axis=1), self._rule.met.sum(axis=1)
+        return {c: (int(won[i]), int(met[i])) for i, c in enumerate(self._commands)}
 
     def runs(self) -> Iterator[Run]:
         """Every counted run."""

@@ -37,6 +37,7 @@ class Pairs:
     def __init__(self, n: int, k: int, delta: float) -> None:
         self.n, self.k = n, k
         self.won = np.zeros((n, n))  # blocks in which one was faster than another
+        self.met = np.zeros((n, n))  # blocks that had both
         self.beaten = np.zeros((n, n), dtype=bool)  # by one, another
         self.inside: set[int] = set()
         self.outside: set[int] = set()
@@ -58,6 +59,7 @@ class Pairs:
         for i, own in times.items():
             for j, other in times.items():
                 self.won[i, j] += own < other
+                self.met[i, j] += i != j
         for i in times:
             for j in times:
                 if not self.beaten[i, j] and self.won[i, j] > self.won[j, i]:

@@ -20,7 +20,7 @@ from typing import Any
 
 from bestk.arguments import count, duration, integer
 from bestk.commands.entrants import Each, Settings, read_entrants
-from bestk.commands.process import Output, how_it_failed, kill_running
+from bestk.commands.process import Output, kill_running
 from bestk.commands.relative import Ratio, relative
 from bestk.commands.runs import NEVER, Run, agreed_limit, at_least, interrupted, kept, read_runs
 from bestk.commands.timings import Timing, timings
@@ -58,12 +58,15 @@ class RaceResult:
     by: str = MEAN  # what was compared: mean, median, or which quantile
     relative: dict[str, Ratio] = field(default_factory=dict)  # to the fastest
     at_least: set[str] = field(default_factory=set)  # commands that may be slower than they look
+    # of pairs: comparisons within blocks that each command has won, and of how many; ties count
+    wins: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """The result of the study, with a few keys more."""
         more = {"cap": self.cap, "cut": self.cut, "failed": self.failed, "by": self.by}
         relative = {command: ratio.to_dict() for command, ratio in self.relative.items()}
-        return self.result.to_dict() | more | {"relative": relative}
+        wins = {command: {"won": won, "of": of} for command, (won, of) in self.wins.items()}
+        return self.result.to_dict() | more | {"relative": relative, "wins": wins}
 
 
 def default_cap(warm_ups: Sequence[float], k: int) -> float:
@@ -140,6 +143,12 @@ class Race:
             ignore_failure, names,
         )  # fmt: skip
         self.entrants = read_entrants(commands, around)
+        if (many := len(self.entrants)) < 2:
+            raise InputError(f"{many} command was refused: give two commands, or one with -L or -P")
+        if k >= many:
+            raise InputError(
+                f"K={k} was refused: K must be smaller than the number of commands, {many}"
+            )
         # what can be wrong with these is said before anything runs
         Problem(TopK(len(self.entrants), k), wanted or Bounded(), delta, epsilon)
         self.failed: dict[str, str] = {}
@@ -217,6 +226,11 @@ class Race:
         """Counted runs so far."""
         return self.study.samples
 
+    @property
+    def wins(self) -> dict[str, tuple[int, int]]:
+        """Of pairs: comparisons that each command has won, and of how many."""
+        return {}
+
     def now(self) -> Result:
         """What is known so far; may be asked for from another thread."""
         return self.study.summary(None)
@@ -255,7 +269,7 @@ class Race:
                 if entrant.is_good(done):
                     fastest[command] = min(fastest[command], done.seconds)
                 else:
-                    self.failed[command] = how_it_failed(done)
+                    self.failed[command] = entrant.how_it_failed(done)
                     del fastest[command]
         if len(fastest) <= self.k:
             reasons = "; ".join(f"{command!r}: {text}" for command, text in self.failed.items())
@@ -281,7 +295,7 @@ class Race:
         """
         try:
             least, budget = self._planned(runs, min_runs, budget)
-            self._cut_interrupted()
+            self._cut_interrupted(budget)
             self.study.ask_each(least)
             runner = Runner(self.study, self._measure, budget=budget, retries=0)
             runner.say = None  # the table says at the end which epsilon would do
@@ -299,7 +313,9 @@ class Race:
     def _found(self, result: Result, slower: dict[str, Ratio]) -> RaceResult:
         cut = Counter(run.command for run in self.runs() if run.cut)
         least = at_least(self.runs(), self.study.problem.rewards)
-        return RaceResult(result, self.cap, dict(cut), self.failed, self.by, slower, least)
+        return RaceResult(
+            result, self.cap, dict(cut), self.failed, self.by, slower, least, self.wins
+        )
 
     def _planned(
         self, runs: int | None, min_runs: int | None, budget: int | None
@@ -333,14 +349,17 @@ class Race:
             except ArmFailedError as error:
                 self.unclean.append(str(error))
 
-    def _cut_interrupted(self) -> None:
+    def _cut_interrupted(self, budget: int | None) -> None:
         """Let runs that were interrupted count as cut: what is known is that they were not over.
 
         To run them again would be to draw again, and interrupts find slow runs more often than
-        quick ones. A failed run is open too, but no time: it is run again.
+        quick ones. A failed run is open too, but no time: it is run again. Where the
+        budget is spent they wait.
         """
         failed = {event.key for event in self._log.read(NAME) if event.kind == ev.FAILED}
         for pull in self.study.open:
+            if budget is not None and self.counted >= budget:
+                break
             if pull.id not in failed and not self.study.is_held_elsewhere(pull):
                 cap = self.cap
                 self.study.tell(pull, NEVER if cap is None else cap, interrupted(cap))
@@ -354,7 +373,8 @@ class Race:
             if not entrant.is_good(done):
                 raise ArmFailedError(
                     f"{command!r} failed in a counted run, after {self.counted} that went"
-                    f" well: {how_it_failed(done)}; the race has ended, a failed run is not a time"
+                    f" well: {entrant.how_it_failed(done)}; the race has ended, a failed run is not"
+                    " a time"
                 )
         except ArmFailedError as error:
             self._trouble = error

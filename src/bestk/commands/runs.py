@@ -14,11 +14,10 @@ from bestk.rewards import Quantile, Rewards
 from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study import extras
-from bestk.study.extras import ENDLESS, UNIT, is_number
+from bestk.study.extras import ENDLESS, INTERRUPTED, PROCESS, UNIT, is_number
 from bestk.study.result import SECONDS
 
 NEVER = 1e9  # seconds: stands for a run of which only a quantile needs to know that it was long
-PROCESS = "process"  # of an extra: what is not to be summed up
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ def kept(done: Finished, limit: float | None) -> dict[str, Any]:
 
 def interrupted(limit: float | None) -> dict[str, Any]:
     """What goes there for a run that was interrupted; without a limit its time has no end."""
-    process = {"interrupted": True, "limit": limit}
+    process = {INTERRUPTED: True, "limit": limit}
     return {UNIT: SECONDS, ENDLESS: limit is None, PROCESS: process}
 
 

@@ -13,6 +13,8 @@ from typing import Any
 
 COST = "cost"  # the name of the extra that a budget counts
 UNIT = "unit"  # that of the extra that names the unit of rewards, for people
+PROCESS = "process"  # that of the extra about a process, which is not summed up
+INTERRUPTED = "interrupted"  # true there: nobody saw the end, and the reward stands for that
 ENDLESS = "endless"  # that of the extra that is true where a reward stands for all larger ones
 
 
@@ -46,6 +48,12 @@ def read(data: str) -> Any:
     return found.get("extra") if isinstance(found, dict) else None
 
 
+def is_interrupted(extra: Any) -> bool:
+    """Whether it is that of an interrupted run, which counts as cut and is not made again."""
+    process = extra.get(PROCESS) if isinstance(extra, dict) else None
+    return isinstance(process, dict) and process.get(INTERRUPTED) is True
+
+
 class Extras:
     """Sums of the numbers that answers carry, by name, and how many answers count as failures."""
 
@@ -54,10 +62,11 @@ class Extras:
         self.kept = 0  # answers with an extra
         self.failed: Counter[int] = Counter()  # by arm
         self.unit: str | None = None  # of rewards, as the first answer that names one has it
+        self.interrupted: set[str] = set()  # pulls that were, and count as cut
         self.endless = math.inf  # the least reward that stands for all larger ones
 
-    def add(self, arm: int, reward: float, data: str) -> None:
-        """One more answer."""
+    def add(self, key: str, arm: int, reward: float, data: str) -> None:
+        """One more answer, to that pull."""
         try:
             found = json.loads(data)
         except (ValueError, RecursionError):  # of a log that bestk did not write
@@ -72,6 +81,8 @@ class Extras:
         extra = found["extra"]
         if self.unit is None and isinstance(extra, dict) and isinstance(extra.get(UNIT), str):
             self.unit = extra[UNIT]
+        if is_interrupted(extra):
+            self.interrupted.add(key)
         if isinstance(extra, dict) and extra.get(ENDLESS) is True:
             self.endless = min(self.endless, reward)
         for name, value in extra.items() if isinstance(extra, dict) else ():

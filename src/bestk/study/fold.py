@@ -212,7 +212,7 @@ class Fold:
         self.told += 1
         arm = pull[0]
         if data:
-            self.extras.add(arm, reward, data)
+            self.extras.add(key, arm, reward, data)
         if self.order.passes(arm, pull[3]):
             self.planner.closed(arm)
             self._told.append(self.rows[arm])

@@ -17,6 +17,7 @@ from bestk.study.fold import Fold
 from bestk.study.forecast import boundary, forecast, usual
 from bestk.study.foreign import ForeignFold
 from bestk.study.intervals import in_units, intervals
+from bestk.study.pulls import NOBODY
 from bestk.study.result import ArmResult, Result, Status, Stopped, Waiting
 from bestk.study.tally import Tally
 
@@ -153,12 +154,25 @@ def _assumptions(fold: Fold) -> tuple[str, ...]:
             f"{_pulls(lost)} lost (failed, given up, expired or withdrawn) and skipped, so whether"
             " a pull is lost does not depend on its reward"
         )
-    if again := len(fold.holders):
+    if cut := len(fold.extras.interrupted):
+        runs = (
+            "1 run was interrupted and counts"
+            if cut == 1
+            else f"{cut:,} runs were interrupted and count"
+        )
+        found.append(f"{runs} as cut, so interrupts do not single one arm out")
+    if again := _made_again(fold):
         found.append(
             f"{_pulls(again)} made again after a process died or a run was cut short, which did not"
             " depend on their rewards"
         )
     return tuple(found)
+
+
+def _made_again(fold: Fold) -> int:
+    """Pulls that were handed to somebody else to make: neither counted as cut, nor still free."""
+    taken = fold.holders.keys() - fold.extras.interrupted
+    return sum(key not in fold.open or fold.holders[key] != NOBODY for key in taken)
 
 
 def _pulls(many: int) -> str:

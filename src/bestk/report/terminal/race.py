@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
+from contextlib import contextmanager
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
@@ -13,6 +15,7 @@ from rich.text import Text
 from bestk.commands.paired import PAIRS
 from bestk.commands.race import MEAN, Race, RaceResult
 from bestk.commands.relative import Ratio
+from bestk.report.terminal import live
 from bestk.report.terminal.live import figures
 from bestk.report.terminal.standings import COLOURS
 from bestk.report.terminal.tables import columns
@@ -36,13 +39,16 @@ def table(
     cut: Container[str],
     by: str = MEAN,
     ratios: Mapping[str, Ratio] | None = None,
+    wins: Mapping[str, tuple[int, int]] | None = None,
 ) -> Table:
     """Rank, command, mean or quantile with its interval, runs, slowness, what is known of it.
 
     Of a command that is `cut` only the least that it can be slower is known. Pairs come by who won
-    more often, as they are; it need not be who has the least median.
+    more often, as they are; it need not be who has the least median. In place of an interval they
+    have `wins`.
     """
-    numbers = (f"{by if by != PAIRS else result.compares} time", "interval", "runs", "relative")
+    middle = "wins" if by == PAIRS else "interval"
+    numbers = (f"{by if by != PAIRS else result.compares} time", middle, "runs", "relative")
     names, right = ("rank", "command", *numbers, "status"), ("rank", *numbers)
     found = columns(*names, title="Fastest first", right=right, fold=("command",))
     arms = list(result.arms) if by == PAIRS else result.ranked
@@ -54,6 +60,9 @@ def table(
             relative = (">= " if str(arm.label) in cut else "") + relative
             relative += "" if ratio is None or rank == 1 else _between(ratio)
         interval = _interval(arm.low, arm.high)
+        if by == PAIRS:
+            won, of = (wins or {}).get(str(arm.label), (0, 0))
+            interval = f"{won:,} of {of:,}" if of else "-"
         label, status = Text(printable(arm.label)), Text(arm.status, COLOURS[arm.status])
         found.add_row(str(rank), label, mean, interval, f"{arm.pulls:,}", relative, status)
     return found
@@ -92,8 +101,23 @@ def lines(race: RaceResult) -> list[str]:
     cut = ", ".join(f"{count:,} of {printable(command)}" for command, count in race.cut.items())
     if race.cap is not None:
         said.append(f"cap {duration(race.cap)}; runs cut there: {cut or 'none'}")
+    else:
+        said += _interrupted(race)
     if cut and race.by == MEAN:
         said.append("means of the commands with cut runs are means of min(time, cap)")
+    return said
+
+
+def _interrupted(race: RaceResult) -> list[str]:
+    """Without a cap: runs that nobody saw the end of, and what is not shown because of them."""
+    said = []
+    for arm in race.result.arms:
+        if many := race.cut.get(str(arm.label)):
+            name = printable(arm.label)
+            line = f"cut: {many:,} of {arm.pulls:,} runs of {name} (interrupted)"
+            if arm.mean is None:
+                line += f"; no {race.result.compares} of it is shown because of them"
+            said.append(line)
     return said
 
 
@@ -101,7 +125,7 @@ def _proof(race: RaceResult) -> str:
     result = race.result
     if result.certified:
         return result.proof
-    parts = [f"not certified ({result.stopped or 'still running'})"]
+    parts = [f"not certified ({result.stopped or 'not finished'})"]
     if result.forecast is not None:
         parts.append(f"about {result.forecast:,} more runs are needed, an estimate{result.usually}")
     if result.certifiable_epsilon is not None:
@@ -121,11 +145,34 @@ class RaceView:
         self._seen = -1
         self._result: Result | None = None
 
+    def line(self) -> str:
+        """Where it stands, in a line."""
+        elapsed = time.monotonic() - self.started
+        return "; ".join(figures(self.race.now(), self.before, elapsed, "runs"))
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         elapsed = time.monotonic() - self.started
         if elapsed < QUIET:
             return
         if self._result is None or self._seen != self.race.counted:
             self._seen, self._result = self.race.counted, self.race.now()
-        yield table(self._result, (), self.race.by)
+        yield table(self._result, (), self.race.by, wins=self.race.wins)
         yield Text("   ".join(figures(self._result, self.before, elapsed, "runs")))
+
+
+@contextmanager
+def told(race: Race, say: Callable[[str], None]) -> Iterator[None]:
+    """Now and then a line of a race while it lasts; from a thread, so that long runs are no gap."""
+    view, is_over = RaceView(race), threading.Event()
+
+    def tell() -> None:
+        while not is_over.wait(live.EVERY):
+            say(view.line())
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        teller.join()

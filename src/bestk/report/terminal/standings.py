@@ -20,6 +20,8 @@ from bestk.study.result import PROVED_ONLY, ArmResult, Result, interval, number
 COLOURS = {"in": "green", "out": "bright_black", "undecided": "yellow"}
 LABEL, BAR, NARROW = 28, 48, 10  # the widest label and bar, the narrowest bar worth drawing
 GAP = 2  # between columns
+# of a study in a file: whether anybody is at work on it, the file does not tell
+OPEN = "not finished; unless it is running, run what began it again to go on"
 
 
 def counts(result: Result) -> str:
@@ -110,7 +112,7 @@ def conclusion(result: Result) -> list[str]:
         said.append("not certified: the policy has stopped, but it is a heuristic without a proof")
     else:
         why = {"budget": "the budget is spent", "interrupted": "interrupted"}
-        said.append(f"not certified: {why.get(result.stopped or '', 'still running')}")
+        said.append(f"not certified: {why.get(result.stopped or '', OPEN)}")
         if result.forecast is not None:
             more = f"about {result.forecast:,} more pulls are needed (an estimate)"
             said.append(more + result.usually)
