@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from bestk.arguments import count
-from bestk.client import Connection
+from bestk.client import Connection, Forbidden, Missing
 from bestk.decisions import DecisionClass
 from bestk.decisions.labels import freeze, read_arms, read_pairs, thaw
 from bestk.errors import InputError
@@ -268,9 +268,21 @@ class Server:
     def _begin(self, name: str, specification: dict[str, Any]) -> None:
         try:
             self._connection.post("api", "studies", name=name, specification=specification)
+        except Forbidden:
+            self._explain(name)
         except InputError:
             if name not in self.studies():
                 raise  # else another worker was quicker; what it began with is compared next
+
+    def _explain(self, name: str) -> None:
+        """Say what a token that cannot begin a study may do about one that is not there."""
+        try:
+            self._connection.get("api", "studies", name, "specification")
+        except Missing as error:
+            raise InputError(
+                f"study {name!r} does not exist yet, and beginning one needs an admin token"
+                " (`bestk token create --role admin`); once it is begun, other tokens work on it"
+            ) from error
 
 
 def connect(url: str, token: str | None = None) -> Server:
