@@ -16,7 +16,8 @@ from bestk.client.connection import Connection
 from bestk.errors import StorageError
 from bestk.study.reading import observations, open_storage
 from bestk.study.remote import RemoteStudy
-from helpers.command import good
+from helpers.command import bestk as bestk_command
+from helpers.command import good, process
 from helpers.served import serving
 
 ARMS = ["a", ("b", 2), "c"]
@@ -37,6 +38,7 @@ def test_a_study_at_a_server_has_the_methods_of_a_study(server):
     first, second, third = study.ask(3)
     study.tell(first, 1, {"cost": 2.5})
     study.tell_many([(first, 1), (second, 0)])
+    assert repr(study) == f"RemoteStudy('methods' at {server.url}: 3 arms, 2 samples)"
     with pytest.raises(PullError, match="second answer"):
         study.tell(first, 0)
     study.forget(third)
@@ -66,8 +68,37 @@ def test_what_is_given_must_agree_with_the_study_that_is_there(server):
     assert "agreed" in there.studies()
     with pytest.raises(InputError, match="k=2"):
         there.study("agreed", ARMS, k=2)
+    with pytest.raises(InputError, match="give name= to begin another study"):
+        there.study("agreed", [*ARMS, "d"], k=1)
     with pytest.raises(InputError, match="no study called"):
         there.study("unheard of")
+
+
+@pytest.mark.parametrize("command", [("status",), ("verify", __file__), ("report",)])
+def test_a_command_that_reads_the_log_says_what_to_do_about_a_server(command):
+    done = bestk_command(*command, "http://127.0.0.1:1")
+    said = " ".join(done.stderr.replace("\u2502", " ").split())
+    assert done.returncode == 2
+    assert "open the address in a browser" in said
+    assert "`bestk backup`" in said
+
+
+def test_a_port_that_is_taken_is_said(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = process("serve", str(tmp_path / "s.db"), "--port", str(port))
+    assert done.returncode == 2
+    assert "another program listens there: give another --port, or 0" in done.stderr
+
+
+def test_no_token_to_revoke_is_said(tmp_path):
+    done = bestk_command("token", "revoke", "zzz", tmp_path / "s.db")
+    assert done.returncode == 2
+    assert f"there are no tokens in {tmp_path / 's.db'}" in done.stderr
+    good("token", "create", "--role", "view", "--json", tmp_path / "s.db")
+    assert (
+        "unknown token 'zzz'" in bestk_command("token", "revoke", "zzz", tmp_path / "s.db").stderr
+    )
 
 
 def test_two_workers_share_a_study_to_its_end(server):

@@ -46,6 +46,13 @@ class RemoteStudy:
         self._state: dict[str, Any] = {}
         self._open()
 
+    def __repr__(self) -> str:
+        done = ", stopped" if self.is_stopped else ""
+        return (
+            f"RemoteStudy({self.name!r} at {self._connection.url}: {len(self.arms)} arms,"
+            f" {self.samples:,} samples{done})"
+        )
+
     def _post(self, *path: str, **data: Any) -> Any:
         self._state |= (found := self._connection.post("api", "studies", self.name, *path, **data))
         return found
