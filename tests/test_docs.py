@@ -116,6 +116,13 @@ def test_the_readme_says_how_to_install_and_what_for_before_anything_else():
         assert needed in README
 
 
+def test_the_readme_says_with_which_token_a_team_begins():
+    said = (ROOT / "README.md").read_text(encoding="utf-8")
+    said = said.partition("## With a team")[2].partition("\n## ")[0]
+    for word in ("token create --role admin", "export BESTK_TOKEN=", "name=", "an admin token"):
+        assert word in said
+
+
 def test_what_must_pass_runs_the_commands_of_the_readme():
     steps = (ROOT / ".ci" / "run").read_text()
     for target in ("check", "test", "docs"):

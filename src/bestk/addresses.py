@@ -66,6 +66,13 @@ def read_address(given: Address) -> Address:
     found = _scheme.match(given)
     if found is None:
         return given
+    if found[1].lower() in ("http", "https"):
+        raise StorageError(
+            f"the {found[1]}:// address was refused: this needs the log itself, in a file or at a"
+            " postgresql:// address. A server's study is seen on its page: open the address in a"
+            " browser; bestk.connect works on it; and who keeps it can run this there, or send a"
+            " copy (`bestk backup`, `bestk export`)"
+        )
     if found[1] not in SCHEMES:
         raise StorageError(
             f"the {found[1]}:// address was refused: a study is kept in a file or at a"

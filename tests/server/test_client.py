@@ -3,6 +3,7 @@
 import json
 import socket
 import threading
+import time
 import warnings
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from bestk.client.connection import Connection
 from bestk.errors import StorageError
 from bestk.study.reading import observations, open_storage
 from bestk.study.remote import RemoteStudy
-from helpers.command import good
+from helpers.command import bestk as bestk_command
+from helpers.command import good, process
 from helpers.served import serving
 
 ARMS = ["a", ("b", 2), "c"]
@@ -36,6 +38,7 @@ def test_a_study_at_a_server_has_the_methods_of_a_study(server):
     first, second, third = study.ask(3)
     study.tell(first, 1, {"cost": 2.5})
     study.tell_many([(first, 1), (second, 0)])
+    assert repr(study) == f"RemoteStudy('methods' at {server.url}: 3 arms, 2 samples)"
     with pytest.raises(PullError, match="second answer"):
         study.tell(first, 0)
     study.forget(third)
@@ -65,8 +68,37 @@ def test_what_is_given_must_agree_with_the_study_that_is_there(server):
     assert "agreed" in there.studies()
     with pytest.raises(InputError, match="k=2"):
         there.study("agreed", ARMS, k=2)
+    with pytest.raises(InputError, match="give name= to begin another study"):
+        there.study("agreed", [*ARMS, "d"], k=1)
     with pytest.raises(InputError, match="no study called"):
         there.study("unheard of")
+
+
+@pytest.mark.parametrize("command", [("status",), ("verify", __file__), ("report",)])
+def test_a_command_that_reads_the_log_says_what_to_do_about_a_server(command):
+    done = bestk_command(*command, "http://127.0.0.1:1")
+    said = " ".join(done.stderr.replace("\u2502", " ").split())
+    assert done.returncode == 2
+    assert "open the address in a browser" in said
+    assert "`bestk backup`" in said
+
+
+def test_a_port_that_is_taken_is_said(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = process("serve", str(tmp_path / "s.db"), "--port", str(port))
+    assert done.returncode == 2
+    assert "another program listens there: give another --port, or 0" in done.stderr
+
+
+def test_no_token_to_revoke_is_said(tmp_path):
+    done = bestk_command("token", "revoke", "zzz", tmp_path / "s.db")
+    assert done.returncode == 2
+    assert f"there are no tokens in {tmp_path / 's.db'}" in done.stderr
+    good("token", "create", "--role", "view", "--json", tmp_path / "s.db")
+    assert (
+        "unknown token 'zzz'" in bestk_command("token", "revoke", "zzz", tmp_path / "s.db").stderr
+    )
 
 
 def test_two_workers_share_a_study_to_its_end(server):
@@ -111,10 +143,49 @@ def test_a_client_outlives_a_server_that_is_killed(tmp_path):
         assert study.samples == 1
 
 
+@pytest.fixture
+def shorter(monkeypatch):
+    """A minute takes so many seconds, and all else as much less."""
+
+    def shorten(minute):
+        for name in ("PATIENCE", "NEW", "QUIET"):
+            monkeypatch.setattr(connection, name, getattr(connection, name) * minute / 60)
+
+    return shorten
+
+
+@pytest.mark.parametrize("place", ["127.0.0.1:{port}", "nowhere.invalid:{port}"])
+def test_an_address_where_nobody_ever_answered_is_soon_given_up(place, shorter, caplog):
+    shorter(12.0)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    began = time.monotonic()
+    with pytest.raises(StorageError, match=r"nothing answers at .* is `bestk serve` running there"):
+        bestk.connect("http://" + place.format(port=port)).studies()
+    assert time.monotonic() - began < 6.0  # a twelfth of twelve seconds, and what a name may take
+    (said,) = caplog.messages
+    assert "nothing answers" in said
+
+
+def test_a_server_that_was_there_is_waited_for_longer(tmp_path, shorter, caplog):
+    shorter(3.0)
+    with serving(tmp_path / "gone.db") as gone:
+        there = Connection(f"http://127.0.0.1:{gone.port}", patience=connection.PATIENCE)
+        there.get("health")
+        assert caplog.messages == []
+    for _ in range(2):  # but it is said once
+        began = time.monotonic()
+        with pytest.raises(StorageError, match="does not answer"):
+            there.get("health")
+        assert time.monotonic() - began > 2.5
+    (said,) = caplog.messages
+    assert "does not answer" in said
+
+
 def test_nobody_there_is_said_after_a_while(tmp_path):
     with serving(tmp_path / "gone.db") as gone:
         pass
-    with pytest.raises(StorageError, match="does not answer"):
+    with pytest.raises(StorageError, match="nothing answers"):
         Connection(f"http://127.0.0.1:{gone.port}", patience=0.2).get("health")
 
 
@@ -123,12 +194,37 @@ def test_a_token_is_needed_and_never_shown(tmp_path, monkeypatch):
     token = json.loads(good("token", "create", "--role", "admin", "--json", path))["token"]
     with serving(path) as found:
         url = f"http://127.0.0.1:{found.port}"
-        with pytest.raises(InputError, match="token"):
-            bestk.connect(url).studies()
+        for none in (None, "bestk_wrong"):
+            with pytest.raises(InputError, match="no valid token: set BESTK_TOKEN or give connect"):
+                bestk.connect(url, none).studies()
         assert bestk.connect(url, token).studies() == []
         monkeypatch.setenv("BESTK_TOKEN", token)
         assert bestk.connect(url).studies() == []
         assert token not in repr(Connection(url))
+
+
+def test_a_worker_is_told_that_an_admin_begins_studies(tmp_path, monkeypatch):
+    path = tmp_path / "studies.db"
+    made = {
+        (role, study): json.loads(good("token", "create", "--role", role, *study, "--json", path))[
+            "token"
+        ]
+        for role, study in (("admin", ()), ("work", ()), ("work", ("--study", "other")))
+    }
+    with serving(path) as found:
+        url = f"http://127.0.0.1:{found.port}"
+
+        def work(token):
+            monkeypatch.setenv("BESTK_TOKEN", token)
+            settings = {"k": 1, "storage": url, "name": "mine", "progress": False}
+            return identify(ARMS, MEANS.__getitem__, **settings)
+
+        with pytest.raises(InputError, match=r"study 'mine' does not exist yet.*admin token"):
+            work(made["work", ()])
+        bestk.connect(url, made["admin", ()]).study("mine", ARMS, k=1)
+        with pytest.raises(InputError, match="a token for view of 'mine' is needed"):
+            work(made["work", ("--study", "other")])
+        assert work(made["work", ()]).top == ("a",)
 
 
 @pytest.mark.parametrize("url", ["ftp://x", "http://", "http://x:port", "http://me:secret@x"])

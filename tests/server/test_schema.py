@@ -6,6 +6,8 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from helpers.command import good
 from helpers.served import serving
 
@@ -49,6 +51,20 @@ def schemathesis(folder, server, token, *options):
         "--exclude-checks", ",".join(NOT_CHECKED), "--generation-database", "none",
     ]  # fmt: skip
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder)
+
+
+def test_the_documentation_has_every_field_that_a_request_needs():
+    messages = pytest.importorskip("bestk.server.messages", reason="bestk[serve] is not installed")
+    said = (Path(__file__).parents[2] / "docs" / "server.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in said.partition("(422):")[2].splitlines()]
+    needed = {row[0].strip("| "): row[1] for row in rows if len(row) > 2}
+    for requests, kind in (
+        ("`ask`", messages.Ask), ("`tell`", messages.Tell), ("`tell`", messages.Answered),
+        ("`fail`, `fail-low`, `retry`, `forget`", messages.OfPull), ("`release`", messages.Pulls),
+        ("`add`", messages.Observation), ("`arms`, `arms/withdraw`", messages.OfArm),
+    ):  # fmt: skip
+        for name, field in kind.model_fields.items():
+            assert (f"`{name}`" in needed[requests]) is field.is_required() or name == "extra"
 
 
 def test_schemathesis_finds_nothing(tmp_path):

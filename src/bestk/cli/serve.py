@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bestk.cli.console import note, say, show, show_json
 from bestk.cli.inputs import Json, JsonList
-from bestk.errors import MissingPackageError
+from bestk.errors import InputError, MissingPackageError
 from bestk.report.text import iso, printable
 
 if TYPE_CHECKING:
@@ -70,9 +71,17 @@ def serve(
         connections=max_connections, people_rate=people_rate, worker_rate=worker_rate,
         lease=duration(lease, "--lease"),
     )  # fmt: skip
-    run(
-        storage, host=host, port=port, cert=cert, key=key, proxy=proxy, limits=limits, say=_announce
-    )
+    try:
+        run(
+            storage, host=host, port=port, cert=cert, key=key, proxy=proxy, limits=limits,
+            say=_announce,
+        )  # fmt: skip
+    except InputError as error:
+        if getattr(error.__cause__, "errno", None) != errno.EADDRINUSE:
+            raise
+        raise InputError(
+            f"{host}:{port} was refused: another program listens there: give another --port, or 0"
+        ) from error
 
 
 def _announce(text: str) -> None:

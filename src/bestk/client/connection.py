@@ -7,8 +7,10 @@ and takes it once. So a request whose answer was lost is simply repeated.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import random
+import socket
 import threading
 import time
 import warnings
@@ -22,10 +24,25 @@ from bestk.errors import BestkError, InputError, StorageError
 
 SCHEMES = ("http", "https")
 TOKEN = "BESTK_TOKEN"  # the environment variable
-TIMEOUT = 20.0  # seconds for an answer; as the next three, arbitrary
+TIMEOUT = 20.0  # seconds for an answer; as the next five, arbitrary
 PATIENCE = 60.0  # seconds in which a request is repeated: more, so that a lost answer is asked for
+NEW = 5.0  # the same while nobody has answered yet: the address may be wrong
+QUIET = 2.0  # seconds of trying again before it is said
 FIRST, LONGEST = 0.1, 5.0  # seconds before the second attempt, and at most between two
 AGAIN = (429, 502, 503, 504)  # what a repeat may mend
+NOBODY = (ConnectionRefusedError, socket.gaierror)  # no program, or no machine, is there
+LOG = logging.getLogger("bestk")
+
+
+class Forbidden(InputError):
+    """What the token is not for."""
+
+
+class Missing(InputError):
+    """What is not there."""
+
+
+REFUSED: dict[int, type[InputError]] = {403: Forbidden, 404: Missing}
 
 
 def is_server(address: object) -> bool:
@@ -64,6 +81,7 @@ class Connection:
                 stacklevel=3,
             )
         self._patience = patience
+        self._was_heard, self._is_told = False, False  # anything yet; that nobody answers now
         self._of_thread = threading.local()
 
     def __repr__(self) -> str:
@@ -83,22 +101,35 @@ class Connection:
 
     def _call(self, method: str, path: tuple[str, ...], body: bytes | None) -> Any:
         target = f"{self._base}/" + "/".join(quote(part, safe="") for part in path)
-        until, pause = time.monotonic() + self._patience, FIRST
+        began, pause = time.monotonic(), FIRST
+        until = began + self._patience
         while True:
-            wait = 0.0
+            asked = 0.0
             try:
                 status, text, asked = self._once(method, target, body)
+                self._was_heard = True
                 if status not in AGAIN:
+                    self._is_told = False
                     return _read(status, text)
                 trouble: BestkError = _error(status, text)
-                wait = asked
+                is_silent = status != 429
             except (OSError, HTTPException) as error:
                 self._drop()
+                is_silent = True
                 why = f"{type(error).__name__}: {error}"
                 trouble = StorageError(f"{self.url} does not answer ({why})")
-            wait = max(wait, pause * (0.5 + random.random()))
-            if time.monotonic() + wait > until:
+                if isinstance(error, NOBODY) and not self._was_heard:
+                    until = min(until, began + NEW)
+                    trouble = StorageError(
+                        f"nothing answers at {self.url}; is `bestk serve` running there? ({why})"
+                    )
+            now = time.monotonic()
+            if now >= until or now + asked > until:
                 raise trouble
+            wait = max(asked, min(pause * (0.5 + random.random()), until - now))
+            if is_silent and now + wait - began >= QUIET and not self._is_told:
+                self._is_told = True
+                LOG.warning("bestk: %s; trying again for %.0f s", trouble, until - now)
             time.sleep(wait)
             pause = min(LONGEST, 2.0 * pause)
 
@@ -146,6 +177,12 @@ def _error(status: int, text: bytes) -> BestkError:
     kind = getattr(errors, name, None)
     if status in AGAIN:
         return StorageError(f"the server answered {status}: {said}")
+    if status == 401:
+        return InputError(
+            f"no valid token: set {TOKEN} or give connect() one; `bestk token create` makes one"
+        )
+    if status in REFUSED:
+        return REFUSED[status](said)
     plain = (errors.InputError, errors.PullError, errors.StorageError)
     if kind in plain:
         return kind(said)  # type: ignore[no-any-return]

@@ -73,7 +73,7 @@ class Tokens:
     """The tokens of a storage: looked up in memory, and read anew when something was written."""
 
     def __init__(self, storage: Storage) -> None:
-        self._record = Record(storage, TOKENS)
+        self._record, self._where = Record(storage, TOKENS), getattr(storage, "path", "memory")
         self._known: dict[str, Token] = {}
         self._were_any = False
 
@@ -115,6 +115,8 @@ class Tokens:
     def revoke(self, id_: str) -> None:
         """Let one be of no use any more."""
         self.read()
+        if not self._known:
+            raise InputError(f"token {id_!r} was refused: there are no tokens in {self._where}")
         if id_ not in self._known:
             raise UnknownName("token", id_, self._known)
         self._record.write(REVOKED, id_)

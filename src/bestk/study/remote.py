@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from bestk.arguments import count
-from bestk.client import Connection
+from bestk.client import Connection, Forbidden, Missing
 from bestk.decisions import DecisionClass
 from bestk.decisions.labels import freeze, read_arms, read_pairs, thaw
 from bestk.errors import InputError
@@ -45,6 +45,13 @@ class RemoteStudy:
         self._worker = f"{socket.gethostname()}:{os.getpid()}"[:100]
         self._state: dict[str, Any] = {}
         self._open()
+
+    def __repr__(self) -> str:
+        done = ", stopped" if self.is_stopped else ""
+        return (
+            f"RemoteStudy({self.name!r} at {self._connection.url}: {len(self.arms)} arms,"
+            f" {self.samples:,} samples{done})"
+        )
 
     def _post(self, *path: str, **data: Any) -> Any:
         self._state |= (found := self._connection.post("api", "studies", self.name, *path, **data))
@@ -268,9 +275,21 @@ class Server:
     def _begin(self, name: str, specification: dict[str, Any]) -> None:
         try:
             self._connection.post("api", "studies", name=name, specification=specification)
+        except Forbidden:
+            self._explain(name)
         except InputError:
             if name not in self.studies():
                 raise  # else another worker was quicker; what it began with is compared next
+
+    def _explain(self, name: str) -> None:
+        """Say what a token that cannot begin a study may do about one that is not there."""
+        try:
+            self._connection.get("api", "studies", name, "specification")
+        except Missing as error:
+            raise InputError(
+                f"study {name!r} does not exist yet, and beginning one needs an admin token"
+                " (`bestk token create --role admin`); once it is begun, other tokens work on it"
+            ) from error
 
 
 def connect(url: str, token: str | None = None) -> Server:

@@ -133,7 +133,7 @@ class Specification:
         if labels is not None and self.labels != labels:
             raise InputError(
                 f"the arms were refused: the study has {len(self.labels)} arms that differ from the"
-                f" {len(labels)} given; open it without arms, or under another name"
+                f" {len(labels)} given; open it without arms, or give name= to begin another study"
             )
         own = {key: getattr(self.problem, key) for key in settings} | {
             key: getattr(self.problem.decision if key == "k" else self, key, None) for key in rest
