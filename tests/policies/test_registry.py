@@ -70,6 +70,13 @@ def test_what_is_no_policy_is_refused():
     assert "half" not in CATALOGUE
 
 
+def test_a_missing_budget_is_asked_for_in_a_way_that_a_study_takes():
+    with pytest.raises(bestk.InputError, match=r'params=\{"budget": B\} to a Study.*=B to id'):
+        bestk.Study("s", "abc", k=1, policy="sar")
+    given = bestk.Study("s", "abc", k=1, policy="sar", params={"budget": 60})
+    assert given.problem.params["budget"] == 60
+
+
 def test_parameters_and_budgets_are_read_and_refused_like_those_of_any_policy():
     assert problem(params={"rounds": "7"}).configure(1).params["rounds"] == 7
     with pytest.raises(bestk.InputError, match="it has rounds"):

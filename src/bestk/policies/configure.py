@@ -198,8 +198,9 @@ def _python(
     values = read_params(policy, variant, params)[1] if policy.parameters else dict(params)
     if policy.budget and values[BUDGET.name] is None:
         raise InputError(
-            f"the budget is missing: {policy.name} spends a fixed number of pulls; give budget=B"
-            " (--budget B; beside policies that are to stop by themselves --param budget=B)"
+            f"the budget is missing: {policy.name} spends a fixed number of pulls; give"
+            ' params={"budget": B} to a Study, budget=B to identify or simulate, --budget B to the'
+            " command (beside policies that are to stop by themselves --param budget=B)"
         )
     if judge is None:
         given = {name: each for name, each in values.items() if (name, each) == DEPENDENT}
