@@ -9,7 +9,12 @@ Derive a class from a suite, say how your implementation is made, and let pytest
 Needs pytest (`pip install 'bestk[testing]'`); nothing else of bestk imports it.
 """
 
-import pytest
+from bestk.errors import MissingPackageError
+
+try:
+    import pytest
+except ModuleNotFoundError as error:
+    raise MissingPackageError("bestk.testing", "pytest", "testing") from error
 
 for _module in ("storage", "decisions", "rewards", "policies", "python_policies"):
     pytest.register_assert_rewrite(f"bestk.testing.{_module}")  # so that failures show values
