@@ -100,8 +100,8 @@ def test_three_equal_arms_are_spoken_of_early_and_once(capfd):
     assert int(said.split("after ")[1].split()[0]) <= 100
     assert "the present answer would be certified now" in said
     assert "left of the budget would do for about epsilon" in said
-    assert result.warnings == (said.removeprefix("bestk: ").strip(),)
-    assert result.warnings[0] in str(result)
+    assert result.warnings == ()  # by the end it is out of date
+    assert "warning:" not in str(result)
 
 
 def test_without_a_budget_a_tie_is_spoken_of_too():

@@ -158,10 +158,8 @@ class Runner:
         """Between two answers: what is shown, and what is to be said."""
         if self.look is not None:
             self.look()
-        if (said := self._adviser.look()) is not None:
-            self.notes.append(said)
-            if self.say is not None:
-                self.say(said)
+        if self.say is not None and (said := self._adviser.look()) is not None:
+            self.say(said)  # now, and not with the result: by then it is out of date
 
     def cancel(self) -> None:
         """End the run soon, from another thread: what is under way may be handed out again."""
