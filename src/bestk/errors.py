@@ -17,13 +17,13 @@ class InputError(BestkError, ValueError):
 class UnknownName(InputError):
     """A name that is not in a catalogue."""
 
-    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: object, known: Iterable[str], more: str = "") -> None:
         known = list(known)
         if not isinstance(name, str):
             name = f"of type {type(name).__name__}"
         near = get_close_matches(name, known, n=1, cutoff=0.5)
         hint = f"did you mean '{near[0]}'? " if near else ""
-        super().__init__(f"unknown {kind} '{name}': {hint}known are {', '.join(known)}")
+        super().__init__(f"unknown {kind} '{name}': {hint}known are {', '.join(known)}{more}")
 
 
 class ResultsFileError(InputError):

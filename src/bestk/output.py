@@ -16,6 +16,7 @@ from secrets import token_hex
 
 from bestk.errors import InputError
 
+DATABASE = b"SQLite format 3\0"  # how a study's file begins
 SIDES = ("", "-wal", "-shm", "-journal")  # a study's file, and those that SQLite keeps beside it
 
 
@@ -55,6 +56,15 @@ def _is_of(output: Path, study: Path) -> bool:
     parts = [Path(f"{own}{side}") for side in SIDES]
     is_same = (output.exists() and part.exists() and output.samefile(part) for part in parts)
     return target in parts or any(is_same)
+
+
+def is_database(path: Path) -> bool:
+    """Whether a file begins as that of a study does, whatever it is called."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(DATABASE)) == DATABASE
+    except OSError:
+        return False
 
 
 def draft_of(path: Path) -> Path:

@@ -12,7 +12,7 @@ import typer
 from bestk.cli.console import note, say, show, show_json
 from bestk.cli.inputs import File, Json, StudyName
 from bestk.errors import InputError, NothingToCertifyError
-from bestk.output import check_output, write_text
+from bestk.output import check_output, is_database, write_text
 from bestk.report.text import printable
 
 if TYPE_CHECKING:
@@ -78,6 +78,11 @@ def verify(
     from bestk.verification import read_certificate
     from bestk.verification import verify as check
 
+    if certificate.is_file() and is_database(certificate):
+        raise InputError(
+            f"{certificate} was refused: it is a study's file; the certificate comes first, as in:"
+            " bestk verify cert.json prompts.db"
+        )
     try:
         report = check(read_certificate(certificate), file)
     except RecursionError:

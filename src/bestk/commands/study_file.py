@@ -17,6 +17,7 @@ from bestk.commands.pull import CommandPull
 from bestk.commands.template import Template
 from bestk.decisions import TopK
 from bestk.errors import InputError, UnknownName
+from bestk.output import is_database
 from bestk.policies.budgets import spend
 from bestk.problem import Problem
 from bestk.rewards import make_rewards
@@ -144,6 +145,11 @@ class StudyFile:
 def read_study_file(path: str | os.PathLike[str]) -> StudyFile:
     """Read a study.toml; every refusal names the file and the key."""
     path = Path(path)
+    if path.is_file() and is_database(path):
+        raise InputError(
+            f"{path} was refused: it is a study's file, and what is run is the study.toml that"
+            f" describes the study; `bestk status {path}` says where it stands"
+        )
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

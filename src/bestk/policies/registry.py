@@ -32,6 +32,8 @@ from bestk.policies.protocol import METHODS
 GROUP = "bestk.policies"
 RESERVED = (BUDGET.name, INDEPENDENT.name, STOP)  # names that bestk's own parameters have
 
+OWN = "; a policy of your own needs --load FILE (in Python: import what registers it)"
+
 C = TypeVar("C", bound=type)
 
 
@@ -42,7 +44,7 @@ def find(name: str) -> Policy:
             if point.name == name:
                 _load(point)
     if name not in CATALOGUE:
-        raise UnknownName("policy", name, load_installed())
+        raise UnknownName("policy", name, load_installed(), OWN)
     return CATALOGUE[name]
 
 

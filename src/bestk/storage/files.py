@@ -127,8 +127,10 @@ def check(path: Path, shown: Path, patience: float) -> None:
     state = look(path, patience)
     if state.name != "healthy":
         doctor = f"; `bestk doctor {shown}` says what can be recovered"
-        more = doctor if state.name == "damaged" else ""
-        raise StorageError(f"{shown} was refused: {state.why}{more}; nothing was changed")
+        more, hint = doctor if state.name == "damaged" else "", ""
+        if state.name == "text" and path.suffix == ".toml" and path.with_suffix(".db").is_file():
+            hint = f"; did you mean {shown.with_suffix('.db')}?"
+        raise StorageError(f"{shown} was refused: {state.why}{more}; nothing was changed{hint}")
 
 
 def beside(path: Path, suffix: str) -> Path:

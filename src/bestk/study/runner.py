@@ -23,6 +23,7 @@ from bestk.arguments import (
     refused,
     require_executor,
     require_function,
+    shown,
 )
 from bestk.errors import ArmFailedError, InputError, PullError, StorageError, UnknownName
 from bestk.study.advice import Adviser
@@ -41,6 +42,7 @@ HEED = 0.5  # seconds: a signal that comes just before a wait is heeded only aft
 LOOK = 0.05  # seconds between two looks for answers of other processes
 RETRIES, BACKOFF = 3, 0.5  # by default: attempts beside the first, seconds before the second
 ON_FAIL = ("stop", "withdraw", "low")
+RETURNED = "your function returned"
 RESUMED = "all answers so far are kept, and the study can be resumed"
 
 
@@ -256,7 +258,7 @@ class Runner:
                     f"arm {pull.arm!r} broke the assumption: {error}. Drawing again until a reward"
                     " fits would void the guarantee; all answers so far are kept"
                 ) from error
-            self._failed(call, str(error))
+            self._failed(call, _not_returned(reward) or str(error))
             return
         self._attempts.pop(self._counted(pull), None)
         if self.cost is not None and COST not in self.study.totals:
@@ -315,6 +317,8 @@ class Runner:
             return
         often = "once," if times == 1 else f"{times} times in a row, the last time"
         trouble = f"arm {pull.arm!r} failed {often} with {why}"
+        if why.startswith(RETURNED) and self.on_fail == "stop":  # which a resumed run would too
+            raise ArmFailedError(f"arm {pull.arm!r} failed {often.rstrip(',')}: {why}")
         if self.on_fail == "stop":
             raise ArmFailedError(f"{trouble}; {self.resume}")
         try:
@@ -380,6 +384,15 @@ def _check_on_fail(study: AnyStudy, on_fail: str) -> None:
 
 def _print(text: str) -> None:
     print(f"bestk: {text}", file=sys.stderr, flush=True)
+
+
+def _not_returned(reward: object) -> str | None:
+    """What to say of a function that forgot its return, or returned a text; None of another."""
+    if reward is None:
+        return f"{RETURNED} None; return a number"
+    return (
+        f"{RETURNED} the text {shown(reward)}; return a number" if isinstance(reward, str) else None
+    )
 
 
 def _said(error: BaseException) -> str:
