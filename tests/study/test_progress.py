@@ -9,6 +9,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 import bestk
+from bestk.report.terminal import standings
 from bestk.study import live
 from bestk.study.advice import Adviser
 from bestk.study.study import Study
@@ -137,3 +138,21 @@ def test_the_slack_that_more_pulls_would_do_for_is_of_the_right_size():
     found = study.result.certifiable_epsilon
     assert estimate / 3 < found < 3 * estimate
     assert study.slack_for(1000) < study.slack_for(100)
+
+
+def test_a_forecast_far_beyond_the_budget_is_no_number(capfd, monkeypatch):
+    """The means are so close that hundreds of thousands of pulls would be needed."""
+    worth = {"a": 0.5, "b": 0.501}
+    monkeypatch.setattr(live, "QUIET", 0.0)
+    monkeypatch.setattr(live, "LINE", 0.0)
+    monkeypatch.setattr(live.InLines, "every", 0.0)
+    result = bestk.identify(
+        "ab", worth.get, **EASY, budget=200, rewards=bestk.Gaussian(), progress=True
+    )
+    assert result.forecast > 10 * 200
+    said = capfd.readouterr().err
+    assert "far more than the budget is needed at epsilon = 0" in said  # the advice
+    assert "far more needed than the budget (an estimate)" in said  # what is shown
+    assert "far more than the budget is needed (an estimate)" in standings.conclusion(result)
+    assert not result.is_beyond(result.forecast)
+    assert not result.is_beyond(None)

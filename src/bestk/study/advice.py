@@ -52,6 +52,8 @@ class Adviser:
         needs = f"about {forecast or 0:,} more are needed{result.usually}"
         if forecast is None:
             needs = "no end is in sight"
+        elif self.budget is not None and result.is_beyond(left or self.budget):
+            needs = "far more than the budget is needed"
         looks = "; the boundary looks tied" if forecast is None or result.tied else ""
         now = result.enough(result.certifiable_epsilon)
         wanted = f"a slack of {result.slack(epsilon)}" if epsilon else "epsilon = 0"

@@ -144,7 +144,10 @@ class Display:
         if elapsed > 0.0 and result.samples > self.before:
             said.append(f"{(result.samples - self.before) / elapsed:.3g} pulls/s")
         if result.forecast is not None:
-            said.append(f"about {result.forecast:,} more needed{result.usually} (an estimate)")
+            needed = f"about {result.forecast:,} more needed{result.usually}"
+            if result.is_beyond(runner.left):
+                needed = "far more needed than the budget"
+            said.append(f"{needed} (an estimate)")
         if runner.seconds is not None:
             said.append(f"{elapsed:,.0f} of at most {runner.seconds:g} seconds")
         for name, total in result.totals.items():

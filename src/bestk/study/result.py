@@ -18,6 +18,7 @@ Status = Literal["in", "out", "undecided"]
 Stopped = Literal["rule", "budget", "interrupted"]
 SECONDS, SIZES = "s", ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 PROVED_ONLY = "the answer is proved by now, but the policy has not stopped"
+BEYOND = 10  # times what is left of a budget: a number of pulls tells nobody more; arbitrary
 NAMES = 60  # letters; longer labels push their own line to the right
 
 
@@ -92,6 +93,10 @@ class Result:
             return ""
         low, high = self.forecast_interval
         return f", usually {low:,} to {high:,}"
+
+    def is_beyond(self, budget: int | None) -> bool:
+        """Whether the forecast is far beyond what is left of a budget, or was if it is spent."""
+        return budget is not None and (self.forecast or 0) > BEYOND * budget
 
     @property
     def proof(self) -> str:

@@ -176,6 +176,13 @@ class Runner:
             return True
         return self.cost is not None and self.study.totals.get(COST, 0.0) >= self.cost
 
+    @property
+    def left(self) -> int | None:
+        """Of the budget, pulls; the whole of it once it is spent, None where there is none."""
+        if self.budget is None:
+            return None
+        return max(0, self.budget - self.study.samples) or self.budget
+
     def _is_spent(self, more: int) -> bool:
         """Whether the budget is, with so many more pulls."""
         return self.budget is not None and self.study.samples + more >= self.budget

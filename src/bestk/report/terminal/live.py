@@ -22,13 +22,18 @@ OTHER_LINES = 11  # of the display, besides the arms
 EVERY = 10.0  # seconds between two lines where there is no terminal
 
 
-def figures(result: Result, before: int, elapsed: float, what: str = "pulls") -> list[str]:
-    """Pulls, verdicts, speed and forecast, each in a few words."""
+def figures(
+    result: Result, before: int, elapsed: float, what: str = "pulls", budget: int | None = None
+) -> list[str]:
+    """Pulls, verdicts, speed and forecast, each in a few words; `budget` is what is left of it."""
     said = [f"{result.samples:,} {what}", counts(result)]
     if elapsed > 0 and result.samples > before:
         said.append(f"{(result.samples - before) / elapsed:.3g} {what}/s")
     if result.forecast is not None:
-        said.append(f"about {result.forecast:,} more needed{result.usually} (an estimate)")
+        needed = f"about {result.forecast:,} more needed{result.usually}"
+        if result.is_beyond(budget):
+            needed = "far more needed than the budget"
+        said.append(f"{needed} (an estimate)")
     return said
 
 
@@ -51,7 +56,8 @@ class View:
 
     def figures(self) -> list[str]:
         """Those of now."""
-        return figures(self.result, self.before, time.monotonic() - self.started)
+        elapsed = time.monotonic() - self.started
+        return figures(self.result, self.before, elapsed, budget=self.runner.left)
 
     def failures(self) -> str:
         """How many pulls failed in this run, and how the last one did; empty if none did."""

@@ -127,7 +127,10 @@ def _proof(race: RaceResult) -> str:
         return result.proof
     parts = [f"not certified ({result.stopped or 'not finished'})"]
     if result.forecast is not None:
-        parts.append(f"about {result.forecast:,} more runs are needed, an estimate{result.usually}")
+        more = f"about {result.forecast:,} more runs are needed, an estimate{result.usually}"
+        if result.stopped == "budget" and result.is_beyond(result.samples):
+            more = "far more than the budget is needed, an estimate"
+        parts.append(more)
     if result.certifiable_epsilon is not None:
         parts.append(
             f"certified as it is with a slack of {result.rounded_up(result.certifiable_epsilon)}"

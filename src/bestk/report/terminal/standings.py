@@ -115,7 +115,10 @@ def conclusion(result: Result) -> list[str]:
         said.append(f"not certified: {why.get(result.stopped or '', OPEN)}")
         if result.forecast is not None:
             more = f"about {result.forecast:,} more pulls are needed (an estimate)"
-            said.append(more + result.usually)
+            more += result.usually
+            if result.stopped == "budget" and result.is_beyond(result.samples):
+                more = "far more than the budget is needed (an estimate)"
+            said.append(more)
         if result.proved:
             said.append(PROVED_ONLY)
         elif (slack := result.certifiable_epsilon) is not None:
