@@ -17,9 +17,11 @@ from concurrent.futures import Executor, Future
 from contextlib import suppress
 from typing import Any
 
+from bestk.arguments import shown
 from bestk.errors import ExecutorError
 from bestk.study.pulls import Pull
 
+RETURNED = "your function returned"
 Measure = Callable[..., Any]  # arm, or arm and item -> a number, or a coroutine that gives one
 
 
@@ -173,3 +175,12 @@ def required(measure: Measure) -> int:
         return 0
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return sum(p.kind in positional and p.default is p.empty for p in parameters)
+
+
+def not_returned(reward: object) -> str | None:
+    """What to say of a function that forgot its return, or returned a text; None of another."""
+    if reward is None:
+        return f"{RETURNED} None; return a number"
+    if isinstance(reward, str):
+        return f"{RETURNED} the text {shown(reward)}; return a number"
+    return None

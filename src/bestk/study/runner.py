@@ -23,11 +23,10 @@ from bestk.arguments import (
     refused,
     require_executor,
     require_function,
-    shown,
 )
 from bestk.errors import ArmFailedError, InputError, PullError, StorageError, UnknownName
 from bestk.study.advice import Adviser
-from bestk.study.calls import Calls, Measure
+from bestk.study.calls import RETURNED, Calls, Measure, not_returned
 from bestk.study.extras import COST, split
 from bestk.study.hosting import take_host
 from bestk.study.pulls import Pull
@@ -42,7 +41,6 @@ HEED = 0.5  # seconds: a signal that comes just before a wait is heeded only aft
 LOOK = 0.05  # seconds between two looks for answers of other processes
 RETRIES, BACKOFF = 3, 0.5  # by default: attempts beside the first, seconds before the second
 ON_FAIL = ("stop", "withdraw", "low")
-RETURNED = "your function returned"
 RESUMED = "all answers so far are kept, and the study can be resumed"
 
 
@@ -265,7 +263,7 @@ class Runner:
                     f"arm {pull.arm!r} broke the assumption: {error}. Drawing again until a reward"
                     " fits would void the guarantee; all answers so far are kept"
                 ) from error
-            self._failed(call, _not_returned(reward) or str(error))
+            self._failed(call, not_returned(reward) or str(error))
             return
         self._attempts.pop(self._counted(pull), None)
         if self.cost is not None and COST not in self.study.totals:
@@ -391,15 +389,6 @@ def _check_on_fail(study: AnyStudy, on_fail: str) -> None:
 
 def _print(text: str) -> None:
     print(f"bestk: {text}", file=sys.stderr, flush=True)
-
-
-def _not_returned(reward: object) -> str | None:
-    """What to say of a function that forgot its return, or returned a text; None of another."""
-    if reward is None:
-        return f"{RETURNED} None; return a number"
-    return (
-        f"{RETURNED} the text {shown(reward)}; return a number" if isinstance(reward, str) else None
-    )
 
 
 def _said(error: BaseException) -> str:
