@@ -44,14 +44,15 @@ def tell_many(state: State, spec: Spec, arms: IntArray, rewards: FloatArray) -> 
         return
     if bounds.inverts(state, spec):
         rewards = _count(state, spec, arms, rewards)
-    first, where = np.unique(arms, return_index=True)
-    new = state.counts[first] == 0
-    start = rewards[where[new]]
-    state.origins[first[new]] = np.where(np.abs(start) > FAR * spec.sigma, start, 0.0)
+    new = np.flatnonzero(state.counts[arms] == 0)
+    if new.size:
+        first, where = np.unique(arms[new], return_index=True)
+        start = rewards[new][where]
+        state.origins[first] = np.where(np.abs(start) > FAR * spec.sigma, start, 0.0)
     np.add.at(state.sums, arms, rewards - state.origins[arms])  # in order, as the kernel adds
     np.add.at(state.counts, arms, 1)
     state.clock[TOTAL] += arms.size
-    state.means[first] = state.origins[first] + state.sums[first] / state.counts[first]
+    state.means[arms] = state.origins[arms] + state.sums[arms] / state.counts[arms]
 
 
 def _merge(state: State, arms: IntArray, rewards: FloatArray) -> None:

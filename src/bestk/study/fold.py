@@ -255,19 +255,24 @@ class Fold:
         self.planner.recount()
         if self.orders is not None:
             self.scored += zip(self._told, self._rewards, strict=True)
-        if len(self._told) < self.spec.n_arms and not self.machine.is_stale:
-            # a few: their arms alone change, and the rest of the trees stands
+        are_few, rewards = len(self._told) < self.spec.n_arms, np.array(self._rewards)
+        if are_few:
             for row, reward in zip(self._told, self._rewards, strict=True):
                 if row >= 0:
                     self.tally.add_one(self.arms[row], reward)
+        else:
+            rows = np.array(self._told, np.int64)
+            is_told = rows >= 0
+            self.tally.add(np.array(self.arms)[rows[is_told]], rewards[is_told])
+        if are_few and not self.machine.is_stale:
+            # their arms alone change, and the rest of the trees stands
+            for row, reward in zip(self._told, self._rewards, strict=True):
+                if row >= 0:
                     self.machine.call("tell", row, self.spec.sign * reward)
                 elif self.machine.is_whole:
                     step.next_round(self.state)
         else:
-            rows, rewards = np.array(self._told, np.int64), np.array(self._rewards)
-            is_told = rows >= 0
-            self.tally.add(np.array(self.arms)[rows[is_told]], rewards[is_told])
-            self.machine.tell_many(rows, self.spec.sign * rewards)
+            self.machine.tell_many(np.array(self._told, np.int64), self.spec.sign * rewards)
         self._told.clear()
         self._rewards.clear()
 

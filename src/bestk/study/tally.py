@@ -61,9 +61,10 @@ class Tally:
     def add(self, arms: IntArray, rewards: FloatArray) -> None:
         """Several, one after the other: the same to the bit, however a log is cut into pieces."""
         new = np.flatnonzero(self.counts[arms] == 0)
-        first, where = np.unique(arms[new], return_index=True)
-        start = rewards[new][where]
-        self._origins[first] = np.where(np.abs(start) > FAR * self.sigma, start, 0.0)
+        if new.size:
+            first, where = np.unique(arms[new], return_index=True)
+            start = rewards[new][where]
+            self._origins[first] = np.where(np.abs(start) > FAR * self.sigma, start, 0.0)
         if self.is_normal:
             self._pair_up(arms, rewards)
         np.add.at(self._sums, arms, rewards - self._origins[arms])
