@@ -1,5 +1,6 @@
 """Commands: nothing outlives them, no value becomes a command, the reward is what they print."""
 
+import _thread
 import os
 import select
 import sys
@@ -7,8 +8,10 @@ import threading
 
 import pytest
 
+from bestk.commands import process
 from bestk.commands.process import kill_running, run_command
 from bestk.commands.pull import CommandPull, NoReward, json_number, last_number
+from bestk.commands.spawn import spawn
 from bestk.commands.template import Template
 from bestk.errors import ArmFailedError, InputError
 from bestk.study import identify
@@ -144,6 +147,22 @@ def test_kill_running_ends_the_commands_of_all_threads(fifo):
         thread.join(60)
     assert [done.code for done in ends] == [-9] * 3
     assert all_gone(end)
+
+
+def test_an_interrupt_as_soon_as_a_command_has_started_ends_it(tmp_path, monkeypatch):
+    found = []
+
+    def start(*arguments):
+        found.append(spawn(*arguments))
+        _thread.interrupt_main()  # which ends no wait, as a signal does that comes just before it
+        return found[0]
+
+    monkeypatch.setattr(process, "spawn", start)
+    with pytest.raises(KeyboardInterrupt):
+        run_command(f"sleep 30; touch {tmp_path}/done", shell=True)
+    with pytest.raises(ProcessLookupError):
+        os.kill(found[0].pid, 0)
+    assert not (tmp_path / "done").exists()
 
 
 def test_no_command_outlives_the_program(fifo):

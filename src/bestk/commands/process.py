@@ -8,8 +8,9 @@ import re
 import shlex
 import signal
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Literal, NamedTuple
@@ -25,6 +26,7 @@ NOT_FOUND, NOT_RUNNABLE = 127, 126  # the codes of the shell
 CHUNK = 1 << 16  # bytes that are read from a pipe at a time
 LAST_WORDS = 200  # characters of the line that a failed command ends with
 PATIENCE = 5.0  # seconds for killed processes to go
+HEED = 0.2  # seconds of one wait: an interrupt that comes just before one does not end it
 
 _lock = threading.Condition()
 _running: set[Process] = set()  # none of them reaped yet: their ids are theirs
@@ -41,6 +43,21 @@ class Finished(NamedTuple):
     seconds: float  # wall time from before the start to the end of the process
     timed_out: bool
     usage: Usage | None = None  # None if it could not be started
+
+
+class Claim:
+    """A run of a command that can be given up, whether its process is there yet or not."""
+
+    def __init__(self) -> None:
+        self.process: Process | None = None
+        self.is_given_up = False
+
+    def give_up(self) -> None:
+        """Kill its process; none is started any more."""
+        with _lock:
+            self.is_given_up = True
+            if self.process in _running:
+                self.process.kill()
 
 
 def how_it_failed(done: Finished, limit: float | None = None) -> str:
@@ -110,7 +127,7 @@ def run_command(
         stdin = stack.enter_context(_input(given))
         files = (stdin.fileno(), *_outputs(stack, output, kept))
         try:
-            done = _run(arguments, files, cwd, environment, timeout)
+            done = _undisturbed(partial(_run, arguments, files, cwd, environment, timeout))
         except (OSError, ValueError) as error:  # ValueError: a null character
             code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_RUNNABLE
             why = getattr(error, "strerror", None) or str(error)
@@ -161,17 +178,49 @@ def _drained() -> Iterator[int]:
         os.close(write)
 
 
+def _undisturbed(run: Callable[[Claim], Finished]) -> Finished:
+    """Run it where no interrupt can come between a process and the note that it is there.
+
+    An interrupt is raised between any two steps of the main thread, so a thread does it instead.
+    """
+    claim = Claim()
+    if threading.current_thread() is not threading.main_thread():
+        return run(claim)
+    found: list[Finished | BaseException] = []
+
+    def work() -> None:
+        try:
+            found.append(run(claim))
+        except BaseException as error:
+            found.append(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    try:
+        thread.start()
+        while thread.is_alive():
+            thread.join(HEED)
+    except BaseException:
+        claim.give_up()
+        if thread.is_alive():
+            thread.join(PATIENCE)
+        raise
+    if isinstance(found[0], BaseException):
+        raise found[0]
+    return found[0]
+
+
 def _run(
     arguments: list[str],
     files: tuple[int, int, int],
     cwd: str | os.PathLike[str] | None,
     env: dict[str, str] | None,
     timeout: float | None,
+    claim: Claim,
 ) -> Finished:
     with _lock:  # so that whoever kills all sees this one too
-        if _closed:
+        if _closed or claim.is_given_up:
             raise OSError("the program is ending")
-        process = spawn(arguments, files, cwd, env)
+        process = claim.process = spawn(arguments, files, cwd, env)
         _running.add(process)
 
     def cut() -> None:
