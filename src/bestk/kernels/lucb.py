@@ -122,15 +122,15 @@ def choose(state: State, spec: Spec, h: int, l: int, out: IntArray) -> int:  # n
         for i in range(spec.n_arms):
             out[i] = i
         return spec.n_arms
-    if spec.rule == BOTH:
-        out[0], out[1] = h, l
-        return 2
     if state.evidence.kind == FINITE and finite.is_exhausted(state, h):
         out[0] = l  # which has items left: two means that are known are told apart
         return 1
     if state.evidence.kind == FINITE and finite.is_exhausted(state, l):
         out[0] = h
         return 1
+    if spec.rule == BOTH:
+        out[0], out[1] = h, l
+        return 2
     t_h, t_l = state.counts[h], state.counts[l]
     if spec.rule == LEAST_SAMPLED:
         # Gabillon et al. (2012), as in the paper's second footnote of Section 3
