@@ -17,6 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
+os.environ.setdefault("BESTK_COMPILE", "now")  # or short simulations run interpreted in part
+
 import bestk
 from bestk.compiled import programs
 from bestk.kernels import rng
