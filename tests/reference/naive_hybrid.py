@@ -100,6 +100,12 @@ class Player:
     def upper(self, i):
         return bound(self.family, -1, self.seen[i], self.levels.low)
 
+    def width(self, i, sign):
+        """From the mean to a lower (1) or upper bound (-1); to the other, if the mean is there."""
+        m = self.means()[i]
+        side, other = (m - self.lower(i), self.upper(i) - m)[::sign]
+        return side if side > CLOSE else other
+
     def below_floor(self):
         """Forced exploration: the first arm with less than a hundredth of an even share."""
         t = sum(len(rewards) for rewards in self.rewards)
@@ -169,9 +175,8 @@ class Player:
             else:
                 u_h, u_l = self.T(l), self.T(h)  # random: T_l / (T_h + T_l)
                 if self.rule == "radius":
-                    m = self.means()
-                    u_h = (m[h] - self.lower(h)) / self.costs[h] ** 0.75
-                    u_l = (self.upper(l) - m[l]) / self.costs[l] ** 0.75
+                    u_h = self.width(h, 1) / self.costs[h] ** 0.75
+                    u_l = self.width(l, -1) / self.costs[l] ** 0.75
                 pick = [h] if self.coin(self.asks) * (u_h + u_l) < u_h else [l]
             if pick not in found:
                 found.append(pick)
@@ -268,7 +273,8 @@ class EAlgorithm3(Player):
             if lead <= self.epsilon + CLOSE:
                 found.append([])
             if lead > self.epsilon - CLOSE and differ:
-                u = {i: abs(ends[i] - m[i]) / self.costs[i] ** 0.25 for i in differ}
+                u = {i: self.width(i, 1 if i in answer else -1) for i in differ}
+                u = {i: u[i] / self.costs[i] ** 0.25 for i in differ}
                 widest = [[i] for i in differ if u[i] >= max(u.values()) - CLOSE]
                 # normal radii depend on T alone: those that tie are equal, the first is taken
                 found += widest[:1] if is_normal(self.family) else widest

@@ -43,6 +43,7 @@ LEADING = 1 << 11  # beyond it so many for each octave of T, up to 2^62
 BEYOND = 52 * LEADING
 COINS_TABLE = 490  # fewer samples of a coin: t (t + 1) / 2 + hits fits into the same table
 ROUNDING = 1e-14  # of a mean, which a radius must not undercut
+AT_END = 1e-9  # of the range: a mean this close to an end of it lies there; arbitrary
 
 
 def lil(t: float, w: float, sigma: float, eps: float) -> float:
@@ -110,23 +111,13 @@ def radius(state: State, spec: Spec, end: int, t: int) -> float:
 
 
 @outlined
-def _inverted(state: State, spec: Spec, i: int, end: int) -> float:
-    """A bound of arm i by evidence that depends on more than T_i, started from the last one."""
+def _computed(state: State, spec: Spec, i: int, end: int, warm: float) -> float:
+    """A bound of arm i by evidence that depends on more than T_i; `warm`: one nearby, or nan."""
     if state.evidence.kind == FINITE:
-        state.ends[end, i] = finite.bound(state, spec, i, end)
-        return state.ends[end, i]
+        return finite.bound(state, spec, i, end)
     if state.evidence.kind == QUANTILE:
-        state.ends[end, i] = quantile.bound(state, spec, i, end)
-        return state.ends[end, i]
-    t, place = state.counts[i], -1
-    if state.evidence.kind == COINS and t < COINS_TABLE:
-        hits = state.sums[i] - t * state.evidence.levels[0]
-        if hits == floor(hits):  # plans have stand-ins between 0 and 1
-            place = t * (t + 1) // 2 + int(hits)
-            if not isnan(state.radii[end, place]):
-                state.ends[end, i] = state.radii[end, place]
-                return state.ends[end, i]
-    state.ends[end, i] = evidence.bound(
+        return quantile.bound(state, spec, i, end)
+    return evidence.bound(
         state.evidence,
         -SIGN[end],
         float(state.counts[i]),
@@ -135,8 +126,22 @@ def _inverted(state: State, spec: Spec, i: int, end: int) -> float:
         state.levels,
         i,
         -spec.log_lower if end == LOW else -spec.log_upper,
-        state.ends[end, i],
+        warm,
     )
+
+
+@outlined
+def _inverted(state: State, spec: Spec, i: int, end: int) -> float:
+    """The same, started from the last one and kept; coins by their table."""
+    t, place = state.counts[i], -1
+    if state.evidence.kind == COINS and t < COINS_TABLE:
+        hits = state.sums[i] - t * state.evidence.levels[0]
+        if hits == floor(hits):  # plans have stand-ins between 0 and 1
+            place = t * (t + 1) // 2 + int(hits)
+            if not isnan(state.radii[end, place]):
+                state.ends[end, i] = state.radii[end, place]
+                return state.ends[end, i]
+    state.ends[end, i] = _computed(state, spec, i, end, state.ends[end, i])
     if place >= 0:
         state.radii[end, place] = state.ends[end, i]
     return state.ends[end, i]
@@ -160,10 +165,21 @@ def current(state: State, spec: Spec, i: int, end: int) -> float:
 
 
 def half_width(state: State, spec: Spec, i: int, end: int) -> float:
-    """The distance of that bound, which must be up to date, from the mean of arm i."""
-    if inverts(state, spec):
-        return SIGN[end] * (state.ends[end, i] - state.means[i])
-    return radius(state, spec, end, state.counts[i])
+    """The distance of that bound, which must be up to date, from the mean of arm i.
+
+    A mean at an end of the range (a coin that never hit) has no width on that side, and yet the arm
+    need not be known: it would never be sampled by its width. The other side's stands for it then.
+    """
+    if not inverts(state, spec):
+        return radius(state, spec, end, state.counts[i])
+    u = SIGN[end] * (state.ends[end, i] - state.means[i])
+    if state.evidence.kind == QUANTILE:
+        return u
+    levels = state.evidence.levels
+    if u > AT_END * (levels[levels.shape[0] - 1] - levels[0]):
+        return u
+    other = HIGH if end == LOW else LOW
+    return SIGN[other] * (_computed(state, spec, i, other, np.nan) - state.means[i])
 
 
 def gap(state: State, spec: Spec, lower: float, upper: float) -> float:
@@ -235,17 +251,9 @@ def intervals(state: State, spec: Spec, low: FloatArray, high: FloatArray) -> No
         t = state.counts[i]
         if t == 0:
             continue
-        if inverts(state, spec) and state.evidence.kind == FINITE:
-            low[i] = finite.bound(state, spec, i, LOW)
-            high[i] = finite.bound(state, spec, i, HIGH)
-        elif inverts(state, spec) and state.evidence.kind == QUANTILE:
-            low[i] = quantile.bound(state, spec, i, LOW)
-            high[i] = quantile.bound(state, spec, i, HIGH)
-        elif inverts(state, spec):
-            s = state.sums[i] + t * state.origins[i]
-            e, v, n = state.evidence, state.spread[i], float(t)
-            low[i] = evidence.bound(e, 1.0, n, s, v, state.levels, i, -spec.log_lower, np.nan)
-            high[i] = evidence.bound(e, -1.0, n, s, v, state.levels, i, -spec.log_upper, np.nan)
+        if inverts(state, spec):
+            low[i] = _computed(state, spec, i, LOW, np.nan)
+            high[i] = _computed(state, spec, i, HIGH, np.nan)
         elif grows(spec):
             u = state.widths[WIDTH] / sqrt(float(t))
             low[i], high[i] = state.means[i] - u, state.means[i] + u
