@@ -167,19 +167,19 @@ def current(state: State, spec: Spec, i: int, end: int) -> float:
 def half_width(state: State, spec: Spec, i: int, end: int) -> float:
     """The distance of that bound, which must be up to date, from the mean of arm i.
 
-    A mean at an end of the range (a coin that never hit) has no width on that side, and yet the arm
-    need not be known: it would never be sampled by its width. The other side's stands for it then.
+    A mean at that end of the range (a coin that never hit) has no distance to it, and yet the arm
+    need not be known: it would hardly be sampled again. The other bound's stands for it then.
     """
     if not inverts(state, spec):
         return radius(state, spec, end, state.counts[i])
-    u = SIGN[end] * (state.ends[end, i] - state.means[i])
-    if state.evidence.kind == QUANTILE:
-        return u
-    levels = state.evidence.levels
-    if u > AT_END * (levels[levels.shape[0] - 1] - levels[0]):
-        return u
-    other = HIGH if end == LOW else LOW
-    return SIGN[other] * (_computed(state, spec, i, other, np.nan) - state.means[i])
+    if state.evidence.kind != QUANTILE:
+        levels = state.evidence.levels
+        least, most = levels[0], levels[levels.shape[0] - 1]
+        left = state.means[i] - least if end == LOW else most - state.means[i]
+        if left <= AT_END * (most - least):
+            other = HIGH if end == LOW else LOW
+            return SIGN[other] * (_computed(state, spec, i, other, np.nan) - state.means[i])
+    return SIGN[end] * (state.ends[end, i] - state.means[i])
 
 
 def gap(state: State, spec: Spec, lower: float, upper: float) -> float:
