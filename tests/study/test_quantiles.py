@@ -164,6 +164,11 @@ def test_any_finite_reward_will_do_and_no_other():
         ({"policy": "glr"}, "sigma"),
         ({"policy": "e-clucb"}, "sigma"),
         ({"policy": "lil-clucb", "params": {"bound": "evidence"}}, "sigma"),
+        ({"policy": "sar", "params": {"budget": 50}}, "sar compares means"),
+        ({"policy": "sequential-halving", "params": {"budget": 50}}, "compares means"),
+        ({"policy": "csar", "params": {"budget": 50}}, "compares means"),
+        ({"policy": "successive-elimination"}, "compares means"),
+        ({"policy": "track-and-stop"}, "compares means"),
     ],
 )
 def test_policies_that_compare_means_are_refused(settings, why):
@@ -183,7 +188,7 @@ def test_evaluations_and_plans_are_refused():
         bestk.plan([1.0, 2.0], k=1, rewards=bestk.Quantile())
 
 
-@pytest.mark.parametrize("q", [0.0, 1.0, -0.1, math.nan, "0.5", True])
+@pytest.mark.parametrize("q", [0.0, 1.0, -0.1, 1e-17, math.nan, "0.5", True])
 def test_a_quantile_lies_between_zero_and_one(q):
     with pytest.raises(InputError):
         bestk.Quantile(q)

@@ -92,6 +92,14 @@ def check_quantile(
         )
 
 
+def refuse_quantile(rewards: Rewards, name: str) -> None:
+    """Refuse quantiles for a policy in Python of ours: all of them compare means."""
+    if isinstance(rewards, Quantile):
+        raise InputError(
+            f"quantile rewards were refused: {name} compares means; use e-lucb, with a budget too"
+        )
+
+
 def check_items(
     policy: Policy, decision: DecisionClass, items: int, values: Mapping[str, Any], is_open: bool
 ) -> None:

@@ -28,7 +28,14 @@ from bestk.policies.catalogue import (
     THRESHOLD,
     Policy,
 )
-from bestk.policies.checks import check, check_items, check_open, check_quantile, refuse_stop
+from bestk.policies.checks import (
+    check,
+    check_items,
+    check_open,
+    check_quantile,
+    refuse_quantile,
+    refuse_stop,
+)
 from bestk.policies.parameters import read_costs, read_params, read_weights
 from bestk.policies.registry import default_policy, find, find_or_absent
 from bestk.rewards import Gaussian, Quantile, Rewards, SubGaussian
@@ -195,6 +202,8 @@ def _python(
             raise InputError(
                 f"{name} were refused: {policy.name}, a policy in Python, knows nothing of them"
             )
+    if judge is None and isinstance(policy.python, str):  # our own: others may compare quantiles
+        refuse_quantile(problem["rewards"], policy.name)
     values = read_params(policy, variant, params)[1] if policy.parameters else dict(params)
     if policy.budget and values[BUDGET.name] is None:
         raise InputError(

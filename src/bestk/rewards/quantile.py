@@ -32,7 +32,7 @@ class Quantile(Family):
 
     def __post_init__(self) -> None:
         q = real(self.q, "q", PROPER)
-        if not 0.0 < q < 1.0:
+        if not 0.0 < q < 1.0 or 1.0 - q == 1.0:  # either side needs a probability
             raise InputError(f"q={self.q} was refused: {PROPER}")
         keep(self, q=q)
         object.__setattr__(self, "relative", flag(self.relative, "relative"))

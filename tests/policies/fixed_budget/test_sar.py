@@ -11,7 +11,8 @@ from helpers.driven import exact, normal, play, question
 
 
 def test_phases_are_as_worked_out_by_hand():
-    assert logbar(4) == pytest.approx(19 / 12)  # 1/2 + 1/2 + 1/3 + 1/4
+    assert logbar(4) == Fraction(19, 12)  # 1/2 + 1/2 + 1/3 + 1/4
+    assert cumulated(5, 112) == [0, 12, 15, 20, 30]  # 107 / (107/60) is 60, not a bit more
     # (40 - 4) / (19/12) = 22.7: divided by 4, 3 and 2, rounded up
     assert cumulated(4, 40) == [0, 6, 8, 12]
 
@@ -70,7 +71,7 @@ def test_where_the_theorem_says_so_it_is_always_right():
     gaps = np.sort(np.array([0.8, 0.7, 0.7, 0.8, 0.9]))
     h2 = (np.arange(1, 6) / gaps**2).max()
     budget = 4000
-    bound = 2 * 25 * np.exp(-(budget - 5) / (8 * logbar(5) * h2))
+    bound = 2 * 25 * np.exp(-(budget - 5) / (8 * float(logbar(5)) * h2))
     assert bound < 1e-6
     for seed in range(3):
         assert play(SAR(), question(5, 2, budget=budget), normal(means), seed)[0] == [0, 1]

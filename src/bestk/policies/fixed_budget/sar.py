@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
+from functools import cache
 
 import numpy as np
 
@@ -25,15 +27,18 @@ from bestk.policies.tally import Tally, budget_of, descending, rounds_of, wanted
 NAME = "sar"
 
 
-def logbar(n_arms: int) -> float:
-    """1/2 + sum of 1/i for i = 2, ..., N."""
-    return 0.5 + math.fsum(1.0 / i for i in range(2, n_arms + 1))
+@cache
+def logbar(n_arms: int) -> Fraction:
+    """1/2 + sum of 1/i for i = 2, ..., N; exactly, for phases are rounded up."""
+    least = math.lcm(*range(1, n_arms + 1))
+    return Fraction(least // 2 + sum(least // i for i in range(2, n_arms + 1)), least)
 
 
 def cumulated(n_arms: int, budget: int) -> list[int]:
     """n_0 = 0, n_1, ..., n_(N-1): how often an arm active in phase k has been sampled after it."""
-    share = (budget - n_arms) / logbar(n_arms)
-    return [0, *(math.ceil(share / (n_arms + 1 - k)) for k in range(1, n_arms))]
+    over, under = logbar(n_arms).as_integer_ratio()
+    share = (budget - n_arms) * under
+    return [0, *(-(-share // (over * (n_arms + 1 - k))) for k in range(1, n_arms))]
 
 
 class SAR(Tally):
