@@ -18,6 +18,14 @@ def test_budgets_are_kept_and_enough_of_them_is_right(name):
     assert CATALOGUE[name].claim is None
 
 
+def test_what_a_policy_cannot_start_with_is_refused_before_a_study_is_kept(tmp_path):
+    path = tmp_path / "study.db"
+    given = {"k": 1, "policy": "kl-lucb", "storage": path}
+    with pytest.raises(bestk.InputError, match="kl-lucb has the bounds of Bernoulli"):
+        bestk.Study("coins", [0, 1], rewards=bestk.Gaussian(), **given)
+    assert bestk.Study("coins", [0, 1], rewards=bestk.Bernoulli(), **given).ask()
+
+
 @pytest.mark.parametrize("name", SURE)
 def test_they_run_and_say_what_is_proved_as_their_claim(name):
     found = bestk.simulate(

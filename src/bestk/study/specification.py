@@ -19,6 +19,7 @@ from bestk.policies.catalogue import STOP
 from bestk.problem import Problem, plain
 from bestk.rewards import Bounded
 from bestk.study.items import ItemSet
+from bestk.study.stepped import Stepped
 
 FORMAT = 2  # of the specification; a newer one is refused
 OF_ITEMS = 3  # that of an evaluation, which older versions must not take for a study of samples
@@ -247,6 +248,8 @@ def specify(
         raise InputError(
             f"items were refused: {problem.policy}, a policy in Python, knows nothing of them"
         )
+    if isinstance(configured.policy.python, str):  # one of ours
+        Stepped(configured, problem, made.seed)  # refuses what it cannot start with
     if lost == "worst" and not configured.bets:
         raise InputError(
             f"lost='worst' was refused: a lost reward has a worst value only if rewards have a"
