@@ -72,6 +72,13 @@ def test_the_assumption_of_the_instance_is_the_default():
         (lambda rng, n: rng.random(n), 0.5, bestk.Bernoulli(), "arm 1 .* 0 or 1"),
         (lambda rng, n: rng.random(n + 1), 0.5, bestk.Bounded(), "1000 finite"),
         (lambda rng, n: rng.random(n) / 0, 0.5, bestk.Bounded(), "1000 finite"),
+        (
+            lambda rng, n: rng.normal(5, 0.5, n),
+            0.0,
+            bestk.Quantile(),
+            "above it, too many for its m",
+        ),
+        (lambda rng, n: rng.normal(0, 0.5, n), 0.9, bestk.Quantile(0.9), "its 0.9-quantile"),
         (lambda _, n: ["a"] * n, 0.5, bestk.Bounded(), "1000 finite"),
         (lambda rng, n: rng.nothing(n), 0.5, bestk.Bounded(), "AttributeError"),
     ],
@@ -81,7 +88,7 @@ def test_draws_that_break_the_assumption_are_refused_before_the_first_run(
     draw, mean, rewards, message
 ):
     made = bestk.custom([Coin(0.9), draw], [0.9, mean], k=1)
-    if isinstance(rewards, bestk.Gaussian):
+    if isinstance(rewards, bestk.Gaussian | bestk.Quantile):
         made = bestk.custom([lambda rng, n: rng.normal(0.9, 0.5, n), draw], [0.9, mean], k=1)
     with pytest.raises(bestk.InputError, match=message):
         bestk.simulate(made, runs=1, rewards=rewards)

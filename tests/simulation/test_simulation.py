@@ -135,6 +135,7 @@ def test_a_tie_is_refused_without_a_cap_and_warned_of_with_one():
         warnings.simplefilter("error")
         bestk.simulate(tied, k=1, epsilon=0.2, runs=5)
         bestk.simulate(tied, k=2, runs=5)
+        assert bestk.simulate(tied, "sar", k=1, budget=100, runs=5).unfinished == 0
 
 
 def test_the_json_record_has_every_field_and_only_finite_numbers():

@@ -72,7 +72,8 @@ def _check(instance: Instance, problem: Problem, cap: int | None) -> None:
     outside = instance.means[(instance.means < 0) | (instance.means > 1)]
     if problem.rewards.law == BERNOULLI and outside.size:
         raise InputError(f"mean {outside[0]} was refused: Bernoulli means lie in [0, 1]")
-    if instance.tied and problem.epsilon == 0 and instance.items is None:
+    has_budget = problem.params.get(BUDGET.name) is not None  # its runs end in any case
+    if instance.tied and problem.epsilon == 0 and instance.items is None and not has_budget:
         tie = f"another answer is as good as the best (to {TIE:g})"
         if instance.k is not None:
             both = instance.threshold if instance.maximize else -instance.threshold
@@ -213,7 +214,7 @@ def simulate(
     runs, jobs = whole(runs, "runs"), whole(usual if jobs is None else jobs, "jobs")
     if executor is not None:
         require_executor(executor)
-    _check(instance, problem, problem.params.get(BUDGET.name) or max_samples)
+    _check(instance, problem, max_samples)
     seed = integer(seed, "seed")
     configured = problem.configure(seed)
     cap = max_samples if max_samples is not None else MAX_SAMPLES

@@ -17,7 +17,7 @@ from bestk.decisions import DecisionClass, TopK
 from bestk.decisions.topk import parse_k
 from bestk.errors import InputError
 from bestk.kernels.types import FloatArray
-from bestk.rewards import Rewards, require_rewards
+from bestk.rewards import Quantile, Rewards, require_rewards
 from bestk.simulation.instances import Instance, own_means, structured
 from bestk.simulation.streams import Draw, own_rewards, trial_generator
 
@@ -72,9 +72,14 @@ def check_draws(instance: Instance, rewards: Rewards) -> None:
     (X - mu)^2 / sigma^2 beyond t > 1 with at most exp(-n/2 (t - 1 - log t)): for 0 < s < 1 and Z
     normal, E exp(s X^2 / (2 sigma^2)) = E exp(sqrt(s) X Z / sigma) <= E exp(s Z^2 / 2)
     = (1-s)^(-1/2), and Chernoff's bound is least at s = 1 - 1/t. Half of `CHANCE` is for each,
-    split evenly over the arms. Where every reward can be checked, half the range is a sigma.
+    split evenly over the arms. Where every reward can be checked, half the range is a sigma. Of a
+    q-quantile at most q of all rewards lie below and 1 - q above it: of n rewards a share larger by
+    sqrt(log(1/p) / (2 n)) with probability at most p (Hoeffding).
     """
     assert instance.draws is not None
+    if isinstance(rewards, Quantile):
+        _check_quantiles(instance, instance.draws, rewards)
+        return
     sigma, share = rewards.sigma, CHANCE / (2 * len(instance.draws))
     near = sigma * math.sqrt(2.0 * math.log(2.0 / share) / TRIAL)
     for arm, (draw, mean) in enumerate(zip(instance.draws, instance.means.tolist(), strict=True)):
@@ -90,4 +95,16 @@ def check_draws(instance: Instance, rewards: Rewards) -> None:
             raise InputError(
                 f"sigma {sigma:g} was refused: {TRIAL:,} draws of arm {arm} scatter by"
                 f" {sigma * math.sqrt(wide):g} around its mean {mean:g}"
+            )
+
+
+def _check_quantiles(instance: Instance, draws: Sequence[Draw], rewards: Quantile) -> None:
+    most = math.sqrt(math.log(2 * len(draws) / CHANCE) / (2 * TRIAL))
+    for arm, (draw, value) in enumerate(zip(draws, instance.means.tolist(), strict=True)):
+        drawn = np.array(own_rewards(draw, trial_generator(arm), TRIAL, arm, rewards))
+        below, above = float((drawn < value).mean()), float((drawn > value).mean())
+        if below > rewards.q + most or above > 1.0 - rewards.q + most:
+            raise InputError(
+                f"the draws of arm {arm} were refused: of {TRIAL:,} of them {below:.1%} lie below"
+                f" {value:g} and {above:.1%} above it, too many for its {rewards.title}"
             )
