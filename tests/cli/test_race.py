@@ -216,4 +216,4 @@ def test_the_run_that_was_interrupted_counts_as_cut(number, tmp_path):
     data = json.loads(again.stdout)
     assert (data["samples"], data["cut"]) == (1, {slow[0]: 1})  # at once: nothing was run again
     assert data["arms"][0]["mean"] == 600.0
-    assert "was interrupted before; it counts as cut" in again.stderr
+    assert "was interrupted or failed before; it counts as cut" in again.stderr

@@ -17,6 +17,7 @@ import pytest
 
 from bestk.commands.race import Race, default_cap
 from bestk.errors import ArmFailedError, InputError
+from bestk.report.terminal.race import lines as lines_of
 from bestk.rewards import Gaussian
 from bestk.study import Study
 
@@ -298,13 +299,27 @@ def test_a_budget_that_was_spent_before_counts_nothing_more(tmp_path):
         del resumed
 
 
-def test_a_run_that_failed_is_still_no_time_when_the_race_goes_on(tmp_path):
+def test_a_run_that_failed_counts_as_cut_when_the_race_goes_on(tmp_path):
+    """To run it again until it works would be to time the lucky runs."""
     file, ran = tmp_path / "race.db", tmp_path / "ran"
     failing = counting(ran, most=2)
     race = raced(FAST, failing, storage=file, max_time=600.0)
     with pytest.raises(ArmFailedError, match="counted run"):
         race.run()
+    del race
     ran.write_text("")  # from now on it works
     resumed = Race([FAST, failing], seed=1, storage=file, warmup=0, max_time=600.0)
     outcome = resumed.run(budget=resumed.study.samples + 1)
-    assert (resumed.interrupted, outcome.cut) == ([], {})
+    assert (resumed.interrupted, outcome.cut) == ([failing], {failing: 1})
+    assert Race([FAST, failing], seed=1, storage=file).study.result.arms[1].failed == 1
+
+
+@pytest.mark.parametrize(("limit", "certified"), [(0.03, False), (5.0, True)])
+def test_commands_at_the_limit_are_not_told_apart(limit, certified):
+    """What is proved is about min(time, limit), of which both have the same."""
+    outcome = raced("sleep 0.2", "sleep 0.05", max_time=limit).run()
+    result = outcome.result
+    assert (result.certified, result.stopped) == (certified, "rule")
+    assert {arm.status for arm in result.arms} == ({"in", "out"} if certified else {"undecided"})
+    said = "nobody knows the median of" in "".join(lines_of(outcome))
+    assert said is not certified

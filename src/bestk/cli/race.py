@@ -233,7 +233,7 @@ def _finish(found: Race, outcome: RaceResult, storage: str | None, json: bool) -
     from bestk.report.terminal.timings import timings_table, warnings
 
     for command in found.interrupted:
-        note(f"bestk: a run of {command!r} was interrupted before; it counts as cut")
+        note(f"bestk: a run of {command!r} was interrupted or failed before; it counts as cut")
     if json:
         show_json(outcome.to_dict())
     else:

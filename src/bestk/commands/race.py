@@ -14,7 +14,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,6 @@ from bestk.errors import ArmFailedError, InputError, UnknownName
 from bestk.problem import Problem
 from bestk.rewards import Bounded, Quantile, Rewards
 from bestk.storage import MemoryStorage, Storage
-from bestk.storage import events as ev
 from bestk.storage.addresses import open_storage
 from bestk.study.result import Result
 from bestk.study.runner import Runner
@@ -295,20 +294,21 @@ class Race:
         """
         try:
             least, budget = self._planned(runs, min_runs, budget)
-            self._cut_interrupted(budget)
+            self._cut_unfinished(budget)
             self.study.ask_each(least)
-            runner = Runner(self.study, self._measure, budget=budget, retries=0)
+            # a failed run stays open, to count as cut in a race that goes on, and ends this one
+            runner = Runner(self.study, self._measure, budget=budget, retries=1)
+            runner.look = self._heed
             runner.say = None  # the table says at the end which epsilon would do
             self._setup()
             with watch(self), alone():
                 result = runner.run()
-        except ArmFailedError as error:
-            raise self._trouble or error from None
         finally:
             kill_running()
             self.clean_up()
         problem = self.study.problem
-        return self._found(result, relative(self.runs(), problem.rewards, problem.delta))
+        found = self._found(result, relative(self.runs(), problem.rewards, problem.delta))
+        return replace(found, result=_told_apart(result, found.at_least))
 
     def _found(self, result: Result, slower: dict[str, Ratio]) -> RaceResult:
         cut = Counter(run.command for run in self.runs() if run.cut)
@@ -349,18 +349,21 @@ class Race:
             except ArmFailedError as error:
                 self.unclean.append(str(error))
 
-    def _cut_interrupted(self, budget: int | None) -> None:
-        """Let runs that were interrupted count as cut: what is known is that they were not over.
+    def _heed(self) -> None:
+        if self._trouble is not None:
+            raise self._trouble
+
+    def _cut_unfinished(self, budget: int | None) -> None:
+        """Let runs that were interrupted, or failed, count as cut: no time of them is known.
 
         To run them again would be to draw again, and interrupts find slow runs more often than
-        quick ones. A failed run is open too, but no time: it is run again. Where the
-        budget is spent they wait.
+        quick ones; of a command that fails where it is slow only the lucky runs would be timed.
+        Where the budget is spent they wait.
         """
-        failed = {event.key for event in self._log.read(NAME) if event.kind == ev.FAILED}
         for pull in self.study.open:
             if budget is not None and self.counted >= budget:
                 break
-            if pull.id not in failed and not self.study.is_held_elsewhere(pull):
+            if not self.study.is_held_elsewhere(pull):
                 cap = self.cap
                 self.study.tell(pull, NEVER if cap is None else cap, interrupted(cap))
                 self.interrupted.append(str(pull.arm))
@@ -391,6 +394,22 @@ class Race:
     def timings(self) -> dict[str, Timing]:
         """What the times of every command look like."""
         return timings(self.runs(), self.entrants)
+
+
+def _told_apart(result: Result, at_least: set[str]) -> Result:
+    """The same, not certified if an answered command may be as slow as any that is not.
+
+    What is proved is about min(time, limit), and of commands at the limit that says nothing.
+    """
+    if result.compares == MEAN or not any(str(arm) in at_least for arm in result.top):
+        return result
+    arms = tuple(
+        replace(arm, status="undecided") if str(arm.label) in at_least else arm
+        for arm in result.arms
+    )
+    return replace(
+        result, certified=False, error_bound=None, theorem=None, certifiable_epsilon=None, arms=arms
+    )
 
 
 def _cap_of(rewards: Rewards) -> float | None:

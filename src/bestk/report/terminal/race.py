@@ -125,6 +125,11 @@ def _proof(race: RaceResult) -> str:
     result = race.result
     if result.certified:
         return result.proof
+    unknown = [printable(arm) for arm in result.top if str(arm) in race.at_least]
+    if unknown and race.by not in (MEAN, PAIRS):
+        why = "were interrupted" if race.cap is None else "reached the limit; give a longer one"
+        names = ", ".join(unknown)
+        return f"not certified: nobody knows the {race.by} of {names}, whose runs {why}"
     parts = [f"not certified ({result.stopped or 'not finished'})"]
     if result.forecast is not None:
         more = f"about {result.forecast:,} more runs are needed, an estimate{result.usually}"
