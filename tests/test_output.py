@@ -57,6 +57,19 @@ def test_a_study_is_never_overwritten(study, tmp_path):
     check_output(tmp_path / "study.db-wal", study)
 
 
+def test_no_other_study_is_overwritten_either(study, tmp_path):
+    other = tmp_path / "other.db"
+    other.write_bytes(study.read_bytes())
+    for args in (
+        ("report", str(study), "-o"),
+        ("race", "true", "sleep 0.01", "--export-json"),
+        ("simulate", "--means", "1,0", "--k", "1", "--runs", "2", "--csv"),
+    ):
+        done = call(*args, str(other))
+        assert (done.returncode, "it is a database" in done.stderr) == (2, True), args
+    assert other.read_bytes() == study.read_bytes()
+
+
 def test_links_modes_and_pipes_are_kept(tmp_path):
     target, link, pipe = tmp_path / "target", tmp_path / "link", tmp_path / "pipe"
     target.write_text("older")

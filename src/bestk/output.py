@@ -21,7 +21,10 @@ SIDES = ("", "-wal", "-shm", "-journal")  # a study's file, and those that SQLit
 
 
 def check_output(output: Path, study: Path | None = None) -> None:
-    """Refuse, before the work and not after, what cannot be written; so is the file of `study`."""
+    """Refuse, before the work and not after, what cannot be written; so is the file of `study`.
+
+    No other database is written over either: what is in it was paid for.
+    """
     try:
         if not output.name:
             raise InputError(f"the output file '{output}' was refused: it has no name")
@@ -31,6 +34,8 @@ def check_output(output: Path, study: Path | None = None) -> None:
             raise InputError(f"{output} was refused: it is a folder")
         if study is not None and _is_of(output, study):
             raise InputError(f"{output} was refused: it is the study's own file")
+        if output.is_file() and is_database(output):
+            raise InputError(f"{output} was refused: it is a database, maybe of another study")
     except OSError as error:
         raise refusal(output, error) from error
 

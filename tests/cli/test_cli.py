@@ -257,3 +257,14 @@ def test_a_means_file_from_a_windows_editor_is_read(tmp_path):
     path = tmp_path / "means.txt"
     path.write_bytes(b"\xef\xbb\xbf0.5\r\n0.1\r\n")
     assert json.loads(good("simulate", "--means", str(path), "--k", "1", "--json"))["arms"] == 2
+
+
+def test_programs_that_cannot_be_kept_are_not_said_to_be():
+    done = process("compile", env=os.environ | {"BESTK_CACHE_DIR": "/proc/nothing"})
+    assert (done.returncode, "cannot be kept" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("stream", [1, 2])
+def test_closed_streams_take_what_is_written(stream):
+    done = bestk("policies", preexec_fn=lambda: os.close(stream))
+    assert (done.returncode, done.stderr) == (0, "")

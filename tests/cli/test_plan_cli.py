@@ -16,6 +16,11 @@ SMALL = [
 ONE = [*SMALL, "--policy", "e-lucb"]
 
 
+def test_nothing_given_is_told_what_is_missing():
+    done = bestk("plan")
+    assert (done.returncode, "--k is missing" in done.stderr) == (2, True)
+
+
 def test_people_get_bound_costs_drivers_and_a_caution():
     text = good(*SMALL)
     for part in ("lower bound", "samples on average", "median", "5% to 95%", "too cheap"):

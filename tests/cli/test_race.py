@@ -152,6 +152,7 @@ def test_failures_are_reported_and_never_timed(tmp_path):
     [
         (["true", "true"], "listed twice"),
         (["true"], "give two commands, or one with -L or -P"),
+        (["sleep {n}", "-P", "n", "0.1", "0.5"], "give more values for the parameters"),
         (["-k", "5", "true", "false"], "K must be smaller than the number of commands, 2"),
         (["sleep 0.01 | cat", "true"], "(it has a |: use --shell)"),
         (["sleep 0.01 > 'x y'", "true"], "(it has a >: use --shell)"),
@@ -164,6 +165,21 @@ def test_bad_input_is_exit_code_2(args, why):
     done = bestk("race", *args)
     assert (done.returncode, done.stdout) == (2, "")
     assert why in done.stderr
+
+
+def test_what_a_shell_would_do_is_not_done_silently():
+    done = bestk("race", "echo a | cat", "sleep 0.05", "--seed", "1")
+    assert done.returncode == 0
+    assert "'echo a | cat' runs without a shell, so its | is an argument" in done.stderr
+    for command in ("echo 'a | b'", "echo http://x/?a&b"):
+        assert good("race", command, "sleep 0.05", "--seed", "1").count("shell") == 0
+
+
+def test_commands_may_come_in_another_order_when_a_race_goes_on(tmp_path):
+    race = ("race", "--storage", str(tmp_path / "race.db"), "--seed", "1")
+    first = json.loads(good(*race, "true", "sleep 0.05", "--json"))
+    again = json.loads(good(*race, "sleep 0.05", "true", "--json"))
+    assert (again["samples"], again["top"]) == (first["samples"], first["top"])
 
 
 def test_an_interrupt_shows_what_there_is_and_can_be_resumed(tmp_path):

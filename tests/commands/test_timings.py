@@ -10,6 +10,7 @@ from bestk.commands.drift import drifting, trend
 from bestk.commands.relative import relative
 from bestk.commands.runs import NEVER, Run
 from bestk.commands.timings import Timing
+from bestk.report.terminal.race import duration
 from bestk.report.terminal.timings import warnings
 from bestk.rewards import Bounded, Quantile
 
@@ -118,3 +119,17 @@ def test_nothing_is_known_above_the_cap():
     assert mean.low < 5.0 < mean.high < math.inf
     interrupted = [*runs("a", [1.0] * 40), *runs("b", [NEVER] * 40)]
     assert math.isinf(relative(interrupted, Quantile(), 0.05)["b"].high)
+
+
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [
+        ((0.0009996, 0.0001), "1.00 to 0.100 ms"),
+        ((0.001234,), "1.23 ms"),
+        ((0.9999,), "1.00 s"),
+        ((1234.5, 0.5), "1,234 to 0.500 s"),
+        ((0.0,), "0 s"),
+    ],
+)
+def test_times_have_three_digits_and_one_unit(times, said):
+    assert duration(*times) == said

@@ -208,3 +208,19 @@ def test_nothing_is_foretold_where_the_slack_jumps_from_value_to_value(is_even):
     assert (study.slack_for(100) is not None) is is_even
     said = Adviser(study, budget=45).look() or ""
     assert ("would do for about epsilon" in said) is is_even
+
+
+@pytest.mark.parametrize(("q", "maximize"), [(0.99, False), (0.99, True), (0.01, True)])
+def test_tails_take_many_samples_however_clear_they_are(q, maximize):
+    """The most that one sample can be worth is 1/0.99 on one of both sides."""
+    rewards = bestk.Quantile(q)
+    study = bestk.Study("tails", ["a", "b"], k=1, rewards=rewards, maximize=maximize, seed=3)
+    dice = np.random.default_rng(1)
+    for _ in range(100):
+        for pull in study.ask(1):
+            study.tell(pull, 100 * SHIFTS[pull.arm] + dice.random())
+    left = study.result.forecast
+    assert left > 200
+    total = 100 + left
+    samples = ended(study, lambda arm: 100 * SHIFTS[arm] + dice.random()).samples
+    assert 0.3 < total / samples < 1.5

@@ -136,6 +136,9 @@ def main() -> None:
     And 3 where `run`, `eval`, `race` or `certify` end without a certificate; 1 is also the answer
     no of `verify` and `doctor`.
     """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started us
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - to the end
     for stream in (sys.stdout, sys.stderr):  # a terminal need not know every letter of a name
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

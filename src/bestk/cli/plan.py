@@ -25,7 +25,7 @@ class PlanCommand(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments, the value filled in where none follows."""
         whole = []
-        for arg, following in zip(args, [*args[1:], "--"], strict=True):
+        for arg, following in zip(args, [*args[1:], "--"], strict=False):
             whole.append(arg)
             if arg == "--epsilon-sweep" and re.match(r"-\D", following):
                 whole.append(AUTO)

@@ -8,6 +8,7 @@ import typer
 
 from bestk.cli.console import progress, say, show, show_json, warnings_noted
 from bestk.cli.inputs import Json, JsonList
+from bestk.errors import InputError
 
 
 def policies(json: JsonList = False) -> None:
@@ -83,6 +84,11 @@ def compile_(
     from bestk import ahead
     from bestk.compiled import cache
 
+    if not cache.is_kept():
+        raise InputError(
+            "programs cannot be kept: neither BESTK_CACHE_DIR nor the user's cache is a folder that"
+            " can be written to"
+        )
     classes = None if all_ else class_ or ["top-k"]
     wanted = ahead.programs_for(policy, rewards, classes)
     took: dict[str, float] = {}

@@ -167,6 +167,12 @@ def _race(
         found.warm_up(lambda: advance(1, "warming up"))
     for command, reason in found.failed.items():
         note(f"{command!r} failed in warm-up and leaves the race: {reason}")
+    for command, entrant in found.entrants.items():
+        if entrant.sign and command not in found.failed:
+            note(
+                f"warning: {command!r} runs without a shell, so its {entrant.sign} is an argument;"
+                " --shell runs it in one"
+            )
     if not json and found.cap is not None:
         cap = f"cap {race_table.duration(found.cap)}"
         print(f"{cap}: a run that reaches it is killed and scored as the cap", flush=True)

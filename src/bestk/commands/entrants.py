@@ -51,6 +51,7 @@ class Entrant:
     settings: Settings
     around: Mapping[str, Words]  # by stage
     hint: str = ""  # what may be wrong with it if it fails
+    sign: str = ""  # what only a shell understands, and there is none
 
     def run(self, limit: float | None) -> Finished:
         """Prepare, run, conclude; the run alone is timed, and cut at the limit."""
@@ -118,7 +119,8 @@ def read_entrants(commands: Sequence[str], settings: Settings) -> dict[str, Entr
             raise InputError(
                 f"the name {text!r} was refused: two commands have it; give each one of its own"
             )
-        found[text] = Entrant(text, words, values, settings, own, _hint(variant.text, shell))
+        sign = "" if shell else _sign(variant.text)
+        found[text] = Entrant(text, words, values, settings, own, _hint(variant.text, sign), sign)
     return found
 
 
@@ -135,11 +137,15 @@ def _for_each(name: str, given: Each, many: int) -> list[str]:
     return each * many if len(each) == 1 else each
 
 
-def _hint(text: str, shell: bool) -> str:
+def _sign(text: str) -> str:
+    """What of a command is for a shell, such as a pipe; without one it is a plain argument."""
+    sign = SIGNS.search(QUOTED.sub("", text))
+    return sign[0] if sign else ""
+
+
+def _hint(text: str, sign: str) -> str:
     """What of a command only a shell understands, or looks like a parameter and is none."""
-    said = []
-    if not shell and (sign := SIGNS.search(QUOTED.sub("", text))):
-        said.append(f"it has a {sign[0]}: use --shell")
+    said = [f"it has a {sign}: use --shell"] if sign else []
     if found := BRACES.search(text):
         said.append(f"{found[0]} is no parameter: give it by -L or -P")
     return "; ".join(said)

@@ -143,7 +143,8 @@ class Race:
         )  # fmt: skip
         self.entrants = read_entrants(commands, around)
         if (many := len(self.entrants)) < 2:
-            raise InputError(f"{many} command was refused: give two commands, or one with -L or -P")
+            how = "give more values for the parameters" if parameters else "or one with -L or -P"
+            raise InputError(f"{many} command was refused: give two commands, {how}")
         if k >= many:
             raise InputError(
                 f"K={k} was refused: K must be smaller than the number of commands, {many}"
@@ -201,6 +202,9 @@ class Race:
 
     def _open(self, commands: Sequence[str] | None, rewards: Rewards | None) -> Study:
         """Make the study; one that is in the log already must agree with what is given."""
+        if commands is not None and self._study is not None:
+            known = self._study.arms  # in whatever order they are given now
+            commands = None if sorted(commands) == sorted(map(str, known)) else commands
         return Study(NAME, commands, rewards=rewards, storage=self._log, **self._settings)
 
     @property

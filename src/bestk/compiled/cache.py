@@ -76,6 +76,14 @@ def folder() -> Path:
     return found
 
 
+def is_kept() -> bool:
+    """Whether programs are there when this process has ended."""
+    try:
+        return folder().parent == _base()
+    except RuntimeError:  # no home
+        return False
+
+
 def _drop_old(current: Path) -> None:
     """Remove the programs of versions that nobody has started for KEEP_DAYS."""
     for pattern in ("programs-*", "kernels-*"):  # the second: before programs were specialised

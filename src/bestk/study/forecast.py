@@ -99,6 +99,8 @@ def forecast(
                 target *= min(1.0, both / (spec.log_lower + spec.log_upper))
             target += 1.0 + 0.5 * np.log1p(state.counts)
             wanted = 2.0 * _variances(state) * target / distance**2
+            if state.evidence.kind == QUANTILE:  # few samples say little, however clear
+                wanted = np.maximum(wanted, target / _quickest(state))
         else:  # radii shrink like 1/sqrt(T)
             radius = np.where(state.high, state.means - low, high - state.means)
             wanted = state.counts * (radius / distance) ** 2
@@ -127,6 +129,16 @@ def _variances(state: State) -> FloatArray:
     else:
         squares = state.spread
     return np.asarray((squares + (most - least) ** 2 / 4.0) / (t + 1.0))
+
+
+def _quickest(state: State) -> FloatArray:
+    """By how much log E grows at most with a sample, where all lie on one side of c.
+
+    A sample above c is worth at most 1/(1-q) against a quantile of at most c, one below it 1/q
+    against a quantile of at least c (docs/quantiles.md).
+    """
+    q = state.evidence.q
+    return np.where(state.high, -math.log1p(-q), -math.log(q))
 
 
 def _of_quantile(state: State, i: int) -> float:

@@ -30,8 +30,9 @@ def duration(*times: float) -> str:
     """Three digits and a unit, that of the largest."""
     if max(times) == 0.0:
         return "0 s"
-    size, unit = next((u for u in UNITS if max(times) >= u[0]), UNITS[-1])
-    return " to ".join(f"{time / size:#.3g}".rstrip(".") for time in times) + f" {unit}"
+    size, unit = next((u for u in UNITS if max(times) >= 0.9995 * u[0]), UNITS[-1])
+    values = [f"{time / size:#.3g}" if time < 999.5 else f"{time:,.0f}" for time in times]
+    return " to ".join(value.rstrip(".") for value in values) + f" {unit}"
 
 
 def table(
@@ -134,7 +135,7 @@ def _proof(race: RaceResult) -> str:
     if result.forecast is not None:
         more = f"about {result.forecast:,} more runs are needed, an estimate{result.usually}"
         if result.stopped == "budget" and result.is_beyond(result.samples):
-            more = "far more than the budget is needed, an estimate"
+            more = "far more runs are needed, an estimate"
         parts.append(more)
     if result.certifiable_epsilon is not None:
         parts.append(
