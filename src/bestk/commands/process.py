@@ -187,22 +187,25 @@ def _undisturbed(run: Callable[[Claim], Finished]) -> Finished:
     if threading.current_thread() is not threading.main_thread():
         return run(claim)
     found: list[Finished | BaseException] = []
+    running = threading.Lock()  # not `Thread.join`: after an interrupt that believes in any end
+    running.acquire()
 
     def work() -> None:
         try:
             found.append(run(claim))
         except BaseException as error:
             found.append(error)
+        finally:
+            running.release()
 
-    thread = threading.Thread(target=work, daemon=True)
     try:
-        thread.start()
-        while thread.is_alive():
-            thread.join(HEED)
+        threading.Thread(target=work, daemon=True).start()
+        while not found:
+            running.acquire(timeout=HEED)
     except BaseException:
         claim.give_up()
-        if thread.is_alive():
-            thread.join(PATIENCE)
+        if not found:
+            running.acquire(timeout=PATIENCE)
         raise
     if isinstance(found[0], BaseException):
         raise found[0]
