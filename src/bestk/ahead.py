@@ -17,7 +17,6 @@ import numpy as np
 
 from bestk.compiled.live import is_python
 from bestk.compiled.programs import AROUND, LIVE, PLAY, SEQUENCE, TURN, Axes, Program
-from bestk.confidence import evidence_for
 from bestk.decisions import (
     DecisionClass,
     ExplicitSets,
@@ -75,7 +74,7 @@ def programs_for(
         pair = (AROUND, TURN) if is_python(configured.spec) else (LIVE, PLAY)
         found |= dict.fromkeys(Program(kind, configured.axes) for kind in pair)
     if policies is None:
-        kinds_of_evidence = {evidence_for(family).kind for family in families} - {QUANTILE}
+        kinds_of_evidence = {family.evidence().kind for family in families} - {QUANTILE}
         found |= dict.fromkeys(Program(SEQUENCE, Axes(kind=kind)) for kind in kinds_of_evidence)
     return list(found)
 

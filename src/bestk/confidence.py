@@ -1,13 +1,10 @@
-"""Anytime-valid confidence sequences: an interval for a mean that holds after every reward at once.
-
-Also the one place that turns a reward assumption into its evidence (`evidence_for`).
-"""
+"""Anytime-valid confidence sequences: intervals that hold after every reward at once."""
 
 from __future__ import annotations
 
 import math
 from bisect import insort
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,61 +14,8 @@ from bestk.compiled.programs import SEQUENCE, Axes, Program
 from bestk.compiled.rent import in_pieces
 from bestk.errors import InputError
 from bestk.kernels import quantile
-from bestk.kernels.evidence import HALF_NORMAL, RAYLEIGH
-from bestk.kernels.types import (
-    BERNSTEIN,
-    BETA,
-    BETTING,
-    COINS,
-    FINITE,
-    HIGH,
-    LOW,
-    NORMAL,
-    QUANTILE,
-    Evidence,
-    FloatArray,
-)  # fmt: skip
-from bestk.rewards import (
-    FAMILIES,
-    Bernoulli,
-    Bounded,
-    Quantile,
-    Ratings,
-    Rewards,
-    require_rewards,
-)
-
-# Mixed over, with weights; fixed before any data. docs/evidence.md says how they were chosen.
-N0 = (3.0, 100.0, 3000.0)
-N0_WEIGHTS = (3.0, 2.0, 1.0)
-FRACTIONS = tuple(0.8 * 2.0**-j for j in range(14))
-FRACTION_WEIGHTS = tuple(1.0 / (j + 2) for j in range(14))
-# Of policies, most of whose arms are sampled some ten to thousand times; docs/e-lucb.md.
-# n0, its weight and its shape: where K is near N/2 hardly any arm is sampled thousands of times.
-POLICY_NORMAL = ((2.0, 4.0, HALF_NORMAL), (200.0, 1.0, HALF_NORMAL))
-BALANCED_NORMAL = ((4.0, 4.0, RAYLEIGH), (100.0, 1.0, HALF_NORMAL))
-POLICY_FRACTIONS = FRACTIONS[:12]
-POLICY_FRACTION_WEIGHTS = tuple(1.0 / (j + 1) for j in range(12))
-
-# Of coins: both ends, and so far down that gaps of a millionth can be told.
-COIN_FRACTIONS = (
-    0.98, 0.75, 0.45, 0.25, 0.14, 0.08, 0.04, 0.02, 0.01, 0.005, 0.002, 0.001,
-    2e-4, 3e-5, 4e-6, 5e-7, 6e-8,
-)  # fmt: skip
-COIN_WEIGHTS = (14, 20, 20, 20, 20, 18, 15, 12, 10, 8, 6, 5, 4, 3, 2, 1, 1)
-
-# Of quantiles, for both ends alike: of bounds; and of the hybrid stop, where one side is enough by
-# itself and where both are multiplied.
-QUANTILE_FRACTIONS = (
-    0.95, 0.75, 0.5, 0.3, 0.18, 0.1, 0.05, 0.02, 0.007, 0.002, 3e-4, 4e-5
-)  # fmt: skip
-QUANTILE_WEIGHTS = (50, 60, 60, 60, 50, 40, 30, 20, 10, 6, 4, 3)
-QUANTILE_ALONE = (120, 150, 60, 15, 5, 4, 3, 3, 2, 2, 1, 1)
-QUANTILE_PAIRED = (20, 40, 60, 60, 50, 40, 30, 20, 10, 6, 4, 3)
-
-STEPS = 64  # to which policies round bounded rewards at random, to bet on them like ratings
-
-LARGEST = 1e150  # squares of larger numbers leave the range of doubles
+from bestk.kernels.types import HIGH, LOW, NORMAL, Evidence, FloatArray
+from bestk.rewards import FAMILIES, Quantile, Ratings, Rewards, require_rewards
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,126 +33,6 @@ class ConfidenceSequence:
     alpha: float
 
 
-def evidence_for(
-    rewards: Rewards,
-    points: Sequence[float] | None = None,
-    weights: Sequence[float] | None = None,
-    *,
-    shapes: Sequence[float] | None = None,
-    steps: int = 0,
-    bets: bool = False,
-    mirrored: bool = False,
-) -> Evidence:
-    """The evidence of a reward assumption, as constants that kernels read.
-
-    `points` and `weights` replace the default mixture: over n0 > 0 for gaussian and subgaussian,
-    over fractions in (0, 1) for ratings, bounded and bets. They must be fixed before any data.
-    `shapes` tells for each n0 whether its prior is half normal (default) or a Rayleigh. With
-    `steps` > 0 bounded rewards will be rounded at random to so many steps, and bet on like ratings.
-    With `bets` coins are bet on instead of the Beta mixture. `mirrored` is for negated rewards.
-    """
-    bets = bets and isinstance(rewards, Bernoulli)
-    betting = isinstance(rewards, Ratings | Bounded | Quantile) or bets
-    if points is None and isinstance(rewards, Quantile):
-        points, weights = QUANTILE_FRACTIONS, QUANTILE_WEIGHTS
-    elif points is None:
-        points = FRACTIONS if betting else N0
-        weights = FRACTION_WEIGHTS if betting else N0_WEIGHTS
-    grid = np.array(points, dtype=np.float64)
-    share = np.ones(grid.shape) if weights is None else np.array(weights, dtype=np.float64)
-    ceiling = 1.0 if betting else math.inf
-    if grid.ndim != 1 or not grid.size or not np.all((grid > 0.0) & (grid < ceiling)):
-        raise InputError(
-            f"points {points} were refused: numbers between 0 and {ceiling} are needed"
-        )
-    if share.shape != grid.shape or not np.all((share > 0.0) & (share < math.inf)):
-        raise InputError(f"weights {weights} were refused: a positive one for each point is needed")
-    family = NORMAL
-    levels: tuple[float, ...] = (0.0, 1.0)
-    if isinstance(rewards, Bernoulli):
-        family = COINS if bets else BETA
-    elif isinstance(rewards, Ratings):
-        family, levels = BETTING, rewards.levels
-    elif isinstance(rewards, Bounded):
-        family, levels = BERNSTEIN, (rewards.low, rewards.high)
-        if steps:
-            family = BETTING
-            levels = tuple(np.linspace(rewards.low, rewards.high, steps + 1).tolist())
-    elif isinstance(rewards, Quantile):
-        return _of_quantile(rewards, grid, share, mirrored)
-    if mirrored:
-        levels = tuple(-level for level in reversed(levels))
-    return Evidence(
-        family,
-        rewards.sigma,
-        np.array(levels, dtype=np.float64),
-        grid,
-        np.log(share / share.sum()),
-        np.log1p(-grid) if betting else np.array(shapes or [HALF_NORMAL] * grid.size),
-    )
-
-
-def _of_quantile(
-    rewards: Quantile, grid: FloatArray, share: FloatArray, mirrored: bool
-) -> Evidence:
-    """Bets on observations above a value, which happen with probability 1 - q at most, or below.
-
-    The q-quantile of rewards is the (1-q)-quantile of negated ones, with its sign turned.
-    """
-    q = 1.0 - rewards.q if mirrored else rewards.q
-    return Evidence(
-        QUANTILE,
-        rewards.sigma,
-        np.array([-math.inf, math.inf]),
-        grid,
-        np.log(share / share.sum()),
-        np.log1p(-grid),
-        q,
-        np.log1p(np.stack((grid * (q / (1.0 - q)), grid * ((1.0 - q) / q)))),
-        rewards.relative,
-        np.log(share / share.sum()),
-    )
-
-
-def policy_evidence(
-    rewards: Rewards,
-    maximize: bool = True,
-    balanced: bool = False,
-    bets: bool = True,
-    hybrid: bool = False,
-) -> Evidence:
-    """The evidence that policies use; to minimise, of negated rewards.
-
-    Without `bets`, the Beta mixture of coins that version 0.1 had. `hybrid`: whether the product of
-    both sides counts, for which quantiles have mixtures of their own.
-    """
-    if bets and isinstance(rewards, Bernoulli):
-        fractions, weighed = COIN_FRACTIONS, COIN_WEIGHTS
-        return evidence_for(rewards, fractions, weighed, bets=True, mirrored=not maximize)
-    if isinstance(rewards, Quantile):
-        of_bounds = QUANTILE_ALONE if hybrid else QUANTILE_WEIGHTS
-        found = evidence_for(rewards, QUANTILE_FRACTIONS, of_bounds, mirrored=not maximize)
-        paired = np.array(QUANTILE_PAIRED, np.float64)
-        return found._replace(log_paired=np.log(paired / paired.sum()))
-    if isinstance(rewards, Ratings | Bounded):
-        points, weights = POLICY_FRACTIONS, POLICY_FRACTION_WEIGHTS
-        return evidence_for(rewards, points, weights, steps=STEPS, mirrored=not maximize)
-    n0, share, shapes = zip(*(BALANCED_NORMAL if balanced else POLICY_NORMAL), strict=True)
-    return evidence_for(rewards, n0, share, shapes=shapes, mirrored=not maximize)
-
-
-def item_evidence(rewards: Rewards, maximize: bool = True) -> Evidence:
-    """Evidence on a finite set of items (docs/evaluation.md): all it needs is the range."""
-    if not isinstance(rewards, Bernoulli | Ratings | Bounded):
-        raise InputError(
-            f"{rewards.name} rewards were refused: scores of items need a range, such as"
-            " Bounded(0, 1)"
-        )
-    ends = sorted(end if maximize else -end for end in (float(rewards.low), float(rewards.high)))
-    one = np.ones(1)
-    return Evidence(FINITE, rewards.sigma, np.array(ends), one, np.zeros(1), np.zeros(1))
-
-
 def confidence_sequence(
     rewards: Rewards, data: Iterable[float], alpha: float = 0.05
 ) -> ConfidenceSequence:
@@ -222,7 +46,7 @@ def confidence_sequence(
     alpha = portion(alpha, "alpha")
     require_rewards(rewards)
     values = _checked(rewards, data)
-    e = evidence_for(rewards)
+    e = rewards.evidence()
     if isinstance(rewards, Quantile):
         return _of_counts(e, values, alpha)
     # Normal evidence does not care where zero is: the first reward as zero keeps digits in sums.
@@ -267,19 +91,7 @@ def _checked(rewards: Rewards, data: Iterable[float]) -> FloatArray:
     if array.dtype.kind not in "buif":
         array = _as_array(rewards, list(array))
     values = array.astype(np.float64)
-    allowed = np.isfinite(values)
-    if isinstance(rewards, Ratings):
-        levels = np.array(rewards.levels)
-        nearest = np.minimum(np.searchsorted(levels, values), levels.size - 1)
-        allowed &= levels[nearest] == values
-    elif isinstance(rewards, Bounded):
-        allowed &= (values >= rewards.low) & (values <= rewards.high)
-    elif isinstance(rewards, Bernoulli):
-        allowed &= (values == 0.0) | (values == 1.0)
-    elif isinstance(rewards, Quantile):
-        allowed &= (values > 0.0) | (not rewards.relative)
-    else:
-        allowed &= np.abs(values) <= LARGEST
+    allowed = np.isfinite(values) & rewards.allowed(values)
     if type(rewards) not in FAMILIES.values():  # derived from one of them: its own rule holds too
         allowed &= np.array([rewards.allows(value) for value in values.tolist()], np.bool_)
     if not allowed.all():

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bestk.confidence import evidence_for, policy_evidence
 from bestk.errors import InputError
 from bestk.kernels import special
 from bestk.rewards import Bernoulli, Bounded, Gaussian, Ratings
+from bestk.rewards.evidence import Setting
 from helpers.compiled import CompiledEvidence
 from reference.exact_evidence import exact_log_e
 
@@ -29,11 +29,11 @@ FAMILIES = {
     "betting": Ratings(LEVELS),
     "bernstein": Bounded(-1.0, 3.0),
 }
-EVIDENCE = {name: evidence_for(rewards) for name, rewards in FAMILIES.items()}
+EVIDENCE = {name: rewards.evidence() for name, rewards in FAMILIES.items()}
 FAMILIES["rayleigh"] = Gaussian(0.5)
-EVIDENCE["rayleigh"] = policy_evidence(Gaussian(0.5), balanced=True)
+EVIDENCE["rayleigh"] = Gaussian(0.5).policy_evidence(Setting(balanced=True))
 FAMILIES["coins"] = Bernoulli()
-EVIDENCE["coins"] = policy_evidence(Bernoulli())
+EVIDENCE["coins"] = Bernoulli().policy_evidence(Setting())
 BINARY_KINDS = ("beta", "coins")
 
 
@@ -113,7 +113,7 @@ def test_log_e_agrees_with_60_digits(name, sign):
 
 @pytest.mark.parametrize("c", [5e-324, 1e-310, 1e-305])
 def test_bets_stay_finite_next_to_the_end(c):
-    e = evidence_for(Ratings((0.0, 0.5, 1.0)))
+    e = Ratings((0.0, 0.5, 1.0)).evidence()
     stats = 10.0, 5.5, 0.0, np.array([[2, 5, 3, 0]])
     with mpmath.workdps(60):
         assert log_e(e, ev.PLUS, stats, c) == pytest.approx(
@@ -171,7 +171,7 @@ def test_evidence_is_valid_over_all_outcomes_up_to_eight_samples(rewards, values
 
     So E L <= 1 at every T and every stopping time; 50 random ones are checked all the same.
     """
-    e = evidence_for(rewards)
+    e = rewards.evidence()
     mean, depth = float(np.dot(values, shares)), 8
     expected, wealth, known = np.zeros(depth + 1), {}, {}
     candidates = rewards.low + (rewards.high - rewards.low) * np.sort(CANDIDATES)
@@ -214,7 +214,7 @@ def test_evidence_is_valid_over_all_outcomes_up_to_eight_samples(rewards, values
 def test_normal_evidence_is_a_martingale_under_normal_rewards_and_less_under_coins(points, sign):
     """One step ahead by Gauss-Hermite quadrature with 120 nodes; a coin of +-sigma gives less."""
     sigma, mean = 0.7, 0.4
-    e = evidence_for(Gaussian(sigma), points)
+    e = Gaussian(sigma).evidence(points)
     nodes, weights = np.polynomial.hermite_e.hermegauss(120)
     weights = weights / weights.sum()
 
@@ -354,8 +354,8 @@ def test_nothing_seen_says_nothing():
 
 
 def test_the_two_sides_mirror_each_other():
-    e = evidence_for(Ratings((0.0, 1.0, 4.0)))
-    mirrored = evidence_for(Ratings((-4.0, -1.0, 0.0)))
+    e = Ratings((0.0, 1.0, 4.0)).evidence()
+    mirrored = Ratings((-4.0, -1.0, 0.0)).evidence()
     counts, mirror = np.array([[5, 2, 1, 0]]), np.array([[1, 2, 5, 0]])
     for c in (0.1, 0.75, 2.0):
         here = log_e(e, ev.PLUS, (8.0, 6.0, 0.0, counts), c)
@@ -364,8 +364,8 @@ def test_the_two_sides_mirror_each_other():
 
 
 def test_coins_are_ratings_of_two_levels_that_need_no_counts():
-    e = evidence_for(Bernoulli(), [0.9, 0.3, 0.01], [1.0, 2.0, 3.0], bets=True)
-    rated = evidence_for(Ratings((0, 1)), [0.9, 0.3, 0.01], [1.0, 2.0, 3.0])
+    e = Bernoulli().evidence([0.9, 0.3, 0.01], [1.0, 2.0, 3.0])
+    rated = Ratings((0, 1)).evidence([0.9, 0.3, 0.01], [1.0, 2.0, 3.0])
     for zeros, ones in ((0, 1), (3, 0), (7, 12), (4000, 5)):
         t, counts = float(zeros + ones), np.array([[zeros, ones, 0]])
         for sign in SIDES:
@@ -377,7 +377,7 @@ def test_coins_are_ratings_of_two_levels_that_need_no_counts():
 
 def test_bets_on_coins_outweigh_the_two_sided_beta_mixture_where_it_matters():
     """At the mean path of two coins: the samples at which evidence 1/nu is reached, and kept."""
-    beta, bets, steps = evidence_for(Bernoulli()), EVIDENCE["coins"], 1.05 ** np.arange(40, 700)
+    beta, bets, steps = Bernoulli().evidence(), EVIDENCE["coins"], 1.05 ** np.arange(40, 700)
     for p, gap in itertools.product((0.001, 0.01, 0.1, 0.4, 0.5), (1e-5, 0.001, 0.01, 0.1, 0.5)):
         c = np.linspace(p, p + gap, 41)[1:-1]
 
@@ -392,8 +392,8 @@ def test_bets_on_coins_outweigh_the_two_sided_beta_mixture_where_it_matters():
 
 def test_a_mixture_that_is_none_is_refused():
     with pytest.raises(InputError, match="between 0 and 1"):
-        evidence_for(Ratings((0, 1)), [0.5, 1.0])
+        Ratings((0, 1)).evidence([0.5, 1.0])
     with pytest.raises(InputError, match="between 0 and inf"):
-        evidence_for(Gaussian(), [])
+        Gaussian().evidence([])
     with pytest.raises(InputError, match="positive one for each"):
-        evidence_for(Gaussian(), [1.0, 2.0], [1.0])
+        Gaussian().evidence([1.0, 2.0], [1.0])

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 from bestk.bounds.levels import hybrid_weights
-from bestk.confidence import policy_evidence
 from bestk.decisions import TopK
 from bestk.policies import configure
 from bestk.policies.stepper import Stepper
 from bestk.rewards import Bernoulli, Ratings
+from bestk.rewards.evidence import Setting
 from helpers.compiled import CompiledEvidence
 from helpers.lockstep import load
 
@@ -51,8 +51,8 @@ SOURCES = COINS + RATED
 @cache
 def evidence_for(rewards):
     if rewards == TWO_SIDED:
-        return policy_evidence(Bernoulli(), bets=False)
-    return policy_evidence(rewards)
+        return Bernoulli().policy_evidence(Setting(bets=False))
+    return rewards.policy_evidence(Setting())
 
 
 def evidence_of(rewards, values, counts, sign, c) -> float:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import bestk
-from bestk.confidence import evidence_for, policy_evidence
 from bestk.kernels import quantile, statistics
 from bestk.kernels.types import HIGH, LOW, ROOM, START, TAKEN
 from bestk.problem import Problem
+from bestk.rewards.evidence import Setting
 from reference.naive_quantile import ALONE, FRACTIONS, PAIRED, WEIGHTS, Arm, wealth
 
 QS = (0.1, 0.5, 0.9)
@@ -20,7 +20,9 @@ QS = (0.1, 0.5, 0.9)
 @pytest.mark.parametrize("q", QS)
 @pytest.mark.parametrize("end", [LOW, HIGH])
 def test_evidence_is_the_mixture_of_bets(q, end):
-    alone, both = (policy_evidence(bestk.Quantile(q), hybrid=hybrid) for hybrid in (False, True))
+    alone, both = (
+        bestk.Quantile(q).policy_evidence(Setting(both=hybrid)) for hybrid in (False, True)
+    )
     p = 1 - q if end == LOW else q
     for t in (1, 2, 7, 40):
         for k in range(t + 1):
@@ -59,7 +61,7 @@ def test_the_expected_evidence_at_the_quantile_is_one_at_most(shares, weights):
 
 @pytest.mark.parametrize("q", QS)
 def test_the_hits_needed_are_the_least_with_enough_evidence(q):
-    e = evidence_for(bestk.Quantile(q))
+    e = bestk.Quantile(q).evidence()
     for end, t in itertools.product((LOW, HIGH), (1, 3, 10, 29, 300, 20_000)):
         for level in (0.5, 0.05, 1e-4, 1e-12):
             target = -math.log(level)
@@ -132,6 +134,6 @@ def test_many_at_once_are_the_same_as_one_by_one():
 
 
 def test_fractions_and_weights_are_those_of_the_documents():
-    e = evidence_for(bestk.Quantile())
+    e = bestk.Quantile().evidence()
     assert e.points.tolist() == list(FRACTIONS)
     np.testing.assert_allclose(np.exp(e.log_weights).sum(), 1.0)

@@ -12,12 +12,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from bestk.confidence import evidence_for, policy_evidence
 from bestk.decisions import TopK
 from bestk.kernels import bounds
 from bestk.kernels import evidence as ev
 from bestk.kernels.types import HIGH, LOW, SIGN
 from bestk.rewards import Bounded, Ratings
+from bestk.rewards.evidence import Setting
 from helpers.compiled import check
 from helpers.lockstep import (
     CONTINUOUS,
@@ -195,7 +195,7 @@ def test_normal_bounds_of_many_samples_are_at_most_a_touch_too_wide(k):
 def observed(dice, family, t, x):
     """t rewards with mean about x: both sides' evidence of them, and both sides' statistics."""
     rewards, draw = FAMILIES["ranged" if family == "bernstein" else family]
-    e = evidence_for(rewards) if family == "bernstein" else policy_evidence(rewards)
+    e = rewards.evidence() if family == "bernstein" else rewards.policy_evidence(Setting())
     slow = slow_family(rewards, e)
     data = [slow.see(draw(dice, x), dice.random()) for _ in range(t)]
     counts = np.array([[*(data.count(level) for level in e.levels), 0]])  # no holes

@@ -25,7 +25,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bestk.confidence import evidence_for
 from bestk.kernels import quantile
 from bestk.kernels.types import LOW
 from bestk.rewards import Quantile
@@ -42,7 +41,7 @@ class Pairs:
         self.inside: set[int] = set()
         self.outside: set[int] = set()
         self._target = math.log(k * (n - k) / delta)
-        self._evidence = evidence_for(Quantile(0.5))
+        self._evidence = Quantile(0.5).evidence()
 
     @property
     def remaining(self) -> list[int]:

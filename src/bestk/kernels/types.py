@@ -145,7 +145,7 @@ class Spec(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """One family of evidence: constants fixed before any data. Built in `confidence.py`."""
+    """One family of evidence: constants fixed before any data. Built in `rewards/`."""
 
     kind: int
     sigma: float  # NORMAL

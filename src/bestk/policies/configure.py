@@ -11,7 +11,6 @@ from bestk.arguments import integer, shown
 from bestk.bounds import levels as lv
 from bestk.bounds.codes import Code, set_code
 from bestk.compiled.programs import Axes
-from bestk.confidence import item_evidence, policy_evidence
 from bestk.decisions import DecisionClass, TopK
 from bestk.errors import InputError
 from bestk.kernels import step
@@ -39,6 +38,7 @@ from bestk.policies.checks import (
 from bestk.policies.parameters import read_costs, read_params, read_weights
 from bestk.policies.registry import default_policy, find, find_or_absent
 from bestk.rewards import Gaussian, Quantile, Rewards, SubGaussian
+from bestk.rewards.evidence import Setting
 
 DEPENDENT = (INDEPENDENT.name, False)
 BALANCE = 4  # a side has many arms if it has at least a quarter of the other's; arbitrary
@@ -349,10 +349,10 @@ def configure(
         costs=None if costs is None else read_costs(policy, values, costs, n_arms, max_arms),
         table=shape.table if shape else None,
         evidence=(
-            item_evidence(rewards, maximize)
+            rewards.item_evidence(maximize)
             if items is not None
-            else policy_evidence(
-                rewards, maximize, _balanced(max_arms or n_arms, k), edition > 1, hybrid.both > 0.0
+            else rewards.policy_evidence(
+                Setting(maximize, _balanced(max_arms or n_arms, k), edition > 1, hybrid.both > 0.0)
             )
             if evidence
             else t.NO_EVIDENCE

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol
 
 from bestk.arguments import as_float, shown
 from bestk.errors import InputError
+from bestk.kernels.types import BoolArray, Evidence, FloatArray
+from bestk.rewards.evidence import Setting
 
 POSITIVE = "it must be a positive, finite number"
 LARGEST_SIGMA = 1e250  # rewards and their sums stay finite; any unit of measurement fits in
@@ -70,6 +73,24 @@ class RewardFamily(Protocol):
         """A JSON-ready form, with the name under "family"."""
         ...
 
+    def allowed(self, values: FloatArray) -> BoolArray:
+        """Which of many finite rewards may be so."""
+        ...
+
+    def evidence(
+        self, points: Sequence[float] | None = None, weights: Sequence[float] | None = None
+    ) -> Evidence:
+        """The evidence of confidence sequences; `points` replace what is mixed over."""
+        ...
+
+    def policy_evidence(self, setting: Setting) -> Evidence:
+        """The evidence that policies use."""
+        ...
+
+    def item_evidence(self, maximize: bool) -> Evidence:
+        """Evidence on a finite set of items (docs/evaluation.md); refused without a range."""
+        ...
+
 
 class Family:
     """What all assumptions share."""
@@ -88,6 +109,12 @@ class Family:
     def description(self) -> str:
         """What is assumed of one reward, and whether that is checked."""
         return f"Rewards {self._shape.format(self)} (checked, one by one)."
+
+    def item_evidence(self, maximize: bool) -> Evidence:  # noqa: ARG002 - of those with a range
+        """Evidence on a finite set of items, whose scores need a range."""
+        raise InputError(
+            f"{self.name} rewards were refused: scores of items need a range, such as Bounded(0, 1)"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready form; `rewards_from_dict` reads it back."""

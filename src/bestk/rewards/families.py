@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from bestk.arguments import as_float, is_bool, real, shown
 from bestk.errors import InputError
-from bestk.kernels.types import BERNOULLI, GAUSSIAN
+from bestk.kernels.types import (
+    BERNOULLI,
+    BERNSTEIN,
+    BETA,
+    BETTING,
+    COINS,
+    FINITE,
+    GAUSSIAN,
+    NORMAL,
+    BoolArray,
+    Evidence,
+    FloatArray,
+)
+from bestk.rewards import evidence as ev
 from bestk.rewards.base import FARTHEST, POSITIVE, Family, check_sigma, keep
+
+LARGEST = 1e150  # squares of larger numbers leave the range of doubles
 
 
 class Normal(Family):
@@ -53,6 +70,50 @@ class Normal(Family):
             )
         return value
 
+    def allowed(self, values: FloatArray) -> BoolArray:
+        """Which of many rewards may be so."""
+        return np.abs(values) <= LARGEST
+
+    def evidence(
+        self, points: Sequence[float] | None = None, weights: Sequence[float] | None = None
+    ) -> Evidence:
+        """A one-sided mixture over n0."""
+        if points is None:
+            points, weights = ev.N0, ev.N0_WEIGHTS
+        return ev.mixture(NORMAL, self.sigma, ev.UNIT, points, weights)
+
+    def policy_evidence(self, setting: ev.Setting) -> Evidence:
+        """The same over n0 that suit the number of samples that arms of policies get."""
+        n0, weights, shapes = zip(
+            *(ev.BALANCED_NORMAL if setting.balanced else ev.POLICY_NORMAL), strict=True
+        )
+        return ev.mixture(NORMAL, self.sigma, ev.UNIT, n0, weights, shapes)
+
+
+class Ranged(Family):
+    """Rewards between two numbers known in advance; sub-Gaussian by Hoeffding's lemma."""
+
+    @property
+    def low(self) -> float:
+        """The smallest that a reward can be."""
+        raise NotImplementedError
+
+    @property
+    def high(self) -> float:
+        """The largest that a reward can be."""
+        raise NotImplementedError
+
+    @property
+    def sigma(self) -> float:
+        """Half the range."""
+        return (self.high - self.low) / 2
+
+    def item_evidence(self, maximize: bool) -> Evidence:
+        """Evidence on a finite set of items: all it needs is the range."""
+        ends = sorted(end if maximize else -end for end in (float(self.low), float(self.high)))
+        one = np.ones(1)
+        return Evidence(FINITE, self.sigma, np.array(ends), one, np.zeros(1), np.zeros(1))
+
 
 @dataclass(frozen=True)
 class Gaussian(Normal):
@@ -81,7 +142,7 @@ class SubGaussian(Normal):
 
 
 @dataclass(frozen=True)
-class Bernoulli(Family):
+class Bernoulli(Ranged):
     """Rewards that are 0 or 1; sub-Gaussian with sigma = 1/2 by Hoeffding's lemma.
 
     Evidence: the Beta(1/2, 1/2) mixture; in policies a mixture of bets, sharper for one side.
@@ -90,13 +151,16 @@ class Bernoulli(Family):
     name: ClassVar[str] = "bernoulli"
     law: ClassVar[int | None] = BERNOULLI
     _shape: ClassVar[str] = "are 0 or 1"
-    low: ClassVar[float] = 0.0
-    high: ClassVar[float] = 1.0
 
     @property
-    def sigma(self) -> float:
-        """Half the range."""
-        return 0.5
+    def low(self) -> float:
+        """No hit."""
+        return 0.0
+
+    @property
+    def high(self) -> float:
+        """A hit."""
+        return 1.0
 
     @property
     def rule(self) -> str:
@@ -107,9 +171,28 @@ class Bernoulli(Family):
         """Whether a reward may be so."""
         return reward in (0.0, 1.0)
 
+    def allowed(self, values: FloatArray) -> BoolArray:
+        """Which of many rewards may be so."""
+        found: BoolArray = (values == 0.0) | (values == 1.0)
+        return found
+
+    def evidence(
+        self, points: Sequence[float] | None = None, weights: Sequence[float] | None = None
+    ) -> Evidence:
+        """The Beta mixture; with points, bets of these fractions."""
+        if points is None:
+            return ev.mixture(BETA, self.sigma, ev.UNIT, ev.N0, None)  # which has no use for points
+        return ev.mixture(COINS, self.sigma, ev.UNIT, points, weights)
+
+    def policy_evidence(self, setting: ev.Setting) -> Evidence:
+        """Bets, or the Beta mixture of version 0.1."""
+        kind, points = (COINS, ev.COIN_FRACTIONS) if setting.bets else (BETA, ev.N0)
+        weights = ev.COIN_WEIGHTS if setting.bets else None
+        return ev.mixture(kind, self.sigma, ev.UNIT, points, weights, maximize=setting.maximize)
+
 
 @dataclass(frozen=True)
-class Ratings(Family):
+class Ratings(Ranged):
     """Rewards that take finitely many values known in advance, such as stars from 1 to 5.
 
     Sub-Gaussian with half the range (Hoeffding's lemma). Evidence: a mixture of bets on the counts
@@ -146,11 +229,6 @@ class Ratings(Family):
         return self.levels[-1]
 
     @property
-    def sigma(self) -> float:
-        """Half the range."""
-        return (self.high - self.low) / 2
-
-    @property
     def rule(self) -> str:
         """What a reward must be, in words."""
         return f"the levels are {self.listed}"
@@ -165,13 +243,30 @@ class Ratings(Family):
         i = bisect_left(self.levels, reward)
         return i < len(self.levels) and self.levels[i] == reward
 
+    def allowed(self, values: FloatArray) -> BoolArray:
+        """Which of many rewards may be so."""
+        found: BoolArray = np.isin(values, self.levels)
+        return found
+
+    def evidence(
+        self, points: Sequence[float] | None = None, weights: Sequence[float] | None = None
+    ) -> Evidence:
+        """Bets on the counts of the levels."""
+        if points is None:
+            points, weights = ev.FRACTIONS, ev.FRACTION_WEIGHTS
+        return ev.mixture(BETTING, self.sigma, self.levels, points, weights)
+
+    def policy_evidence(self, setting: ev.Setting) -> Evidence:
+        """The same, of fewer fractions."""
+        return ev.policy_bets(self.sigma, self.levels, setting)
+
     def index(self, reward: float) -> int:
         """The position of a reward among the levels; refuses what is not a level."""
         return bisect_left(self.levels, self.read(reward))
 
 
 @dataclass(frozen=True)
-class Bounded(Family):
+class Bounded(Ranged):
     """Any rewards between two numbers known in advance.
 
     Sub-Gaussian with half the range (Hoeffding's lemma). Evidence adapts to the variance: the
@@ -195,11 +290,6 @@ class Bounded(Family):
         check_sigma(self.sigma)
 
     @property
-    def sigma(self) -> float:
-        """Half the range."""
-        return (self.high - self.low) / 2
-
-    @property
     def rule(self) -> str:
         """What a reward must be, in words."""
         return f"rewards lie in [{self.low}, {self.high}]"
@@ -207,3 +297,20 @@ class Bounded(Family):
     def allows(self, reward: float) -> bool:
         """Whether a reward may be so."""
         return self.low <= reward <= self.high
+
+    def allowed(self, values: FloatArray) -> BoolArray:
+        """Which of many rewards may be so."""
+        return (values >= self.low) & (values <= self.high)
+
+    def evidence(
+        self, points: Sequence[float] | None = None, weights: Sequence[float] | None = None
+    ) -> Evidence:
+        """The empirical-Bernstein mixture."""
+        if points is None:
+            points, weights = ev.FRACTIONS, ev.FRACTION_WEIGHTS
+        return ev.mixture(BERNSTEIN, self.sigma, (self.low, self.high), points, weights)
+
+    def policy_evidence(self, setting: ev.Setting) -> Evidence:
+        """Bets on the steps to which rewards are rounded at random."""
+        steps = np.linspace(self.low, self.high, ev.STEPS + 1).tolist()
+        return ev.policy_bets(self.sigma, steps, setting)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from bestk.arguments import flag, real
 from bestk.errors import InputError
+from bestk.kernels.types import QUANTILE, BoolArray, Evidence, FloatArray
+from bestk.rewards import evidence as ev
 from bestk.rewards.base import LARGEST_SIGMA, Family, keep
 
 PROPER = "a quantile lies strictly between 0 and 1, such as 0.5 for the median"
@@ -77,3 +82,35 @@ class Quantile(Family):
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready form; `rewards_from_dict` reads it back."""
         return {"family": self.name, "q": self.q} | ({"relative": True} if self.relative else {})
+
+    def allowed(self, values: FloatArray) -> BoolArray:
+        """Which of many rewards may be so."""
+        return np.isfinite(values) & ((values > 0.0) | (not self.relative))
+
+    def evidence(
+        self, points: Sequence[float] | None = None, weights: Sequence[float] | None = None
+    ) -> Evidence:
+        """Bets on how many rewards lie above a value, or below."""
+        if points is None:
+            points, weights = ev.QUANTILE_FRACTIONS, ev.QUANTILE_WEIGHTS
+        return self._bets(self.q, points, weights)
+
+    def policy_evidence(self, setting: ev.Setting) -> Evidence:
+        """The same, with another mixture where the product of both sides counts.
+
+        The q-quantile of rewards is the (1-q)-quantile of negated ones, with its sign turned.
+        """
+        q = self.q if setting.maximize else 1.0 - self.q
+        alone = ev.QUANTILE_ALONE if setting.both else ev.QUANTILE_WEIGHTS
+        paired = np.array(ev.QUANTILE_PAIRED, np.float64)
+        found = self._bets(q, ev.QUANTILE_FRACTIONS, alone)
+        return found._replace(log_paired=np.log(paired / paired.sum()))
+
+    def _bets(self, q: float, points: Sequence[float], weights: Sequence[float] | None) -> Evidence:
+        """What happens above a value with probability 1 - q at most, below with q."""
+        found = ev.mixture(QUANTILE, self.sigma, (-math.inf, math.inf), points, weights)
+        theta = found.points
+        lifts = np.log1p(np.stack((theta * (q / (1.0 - q)), theta * ((1.0 - q) / q))))
+        return found._replace(
+            q=q, log_lifts=lifts, relative=self.relative, log_paired=found.log_weights
+        )

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bestk.confidence import confidence_sequence, evidence_for
+from bestk.confidence import confidence_sequence
 from bestk.decisions import TopK
 from bestk.errors import InputError
 from bestk.kernels import evidence, quantile
@@ -117,7 +117,7 @@ class RewardFamilyContract:
     def test_evidence_falls_towards_what_the_data_say(self) -> None:
         """That the mean is above c: nonincreasing in c; that it is below c: nondecreasing."""
         rewards = self.make_rewards()
-        e = evidence_for(rewards)
+        e = rewards.evidence()
         for seed, source in enumerate(self.sources()):
             data = source.rewards(seed, 30)
             candidates = np.linspace(*_span(rewards, data), 41)
@@ -133,7 +133,7 @@ class RewardFamilyContract:
 
     def test_evidence_against_the_truth_hardly_ever_grows(self) -> None:
         """Each side reaches 1/alpha, at any time, in at most alpha of the runs (Ville)."""
-        e = evidence_for(self.make_rewards())
+        e = self.make_rewards().evidence()
         for source in self.sources():
             for sign in (evidence.PLUS, evidence.MINUS):
                 wrong = 0
