@@ -8,9 +8,11 @@ import pytest
 
 import bestk
 from bestk.errors import InputError, UnknownName
+from bestk.report.paper_table import PaperTable
 from bestk.simulation import Comparison
 from bestk.simulation.comparison import Entry, entries
 from helpers.command import call, good
+from helpers.python_policies import forgotten
 
 SMALL = ("simulate", "--means", "0.9,0.4,0.2", "--k", "1", "--runs", "20")
 TWO = ("--policy", "e-lucb", "--policy", "lil-rand-lucb:heuristic")
@@ -36,6 +38,42 @@ def test_no_ratio_of_one_run_or_of_runs_that_were_cut_off(more):
     found = Comparison(results(("e-lucb",), ("lucb++",), **more))
     assert found.ratio(found.results[1]) is None
     assert found.to_dict()["results"][1]["ratio"] is None
+
+
+class Guess:
+    """Answers the first arm at once."""
+
+    def start(self, *_):
+        pass
+
+    def ask(self):
+        return []
+
+    tell = start
+
+    def answer(self):
+        return [0]
+
+
+def test_no_ratio_to_a_policy_that_takes_no_samples():
+    with forgotten():
+        bestk.policies.register("guess", Guess)
+        found = Comparison(results(("guess",), ("e-lucb",)))
+        assert found.results[0].samples.tolist() == [0] * 20
+        assert [found.ratio(result) for result in found.results] == [None, None]
+        assert "guess" in PaperTable([found]).write(".csv")
+        other_way = Comparison(found.results[::-1])
+        assert other_way.ratio(found.results[0]) == (0.0, 0.0, 0.0)
+
+
+def test_at_a_budget_tables_name_it_instead_of_an_error(tmp_path):
+    both = ("--policy", "e-lucb", "--policy", "sar")
+    shown = good(*SMALL, *both, "--budget", "40", "--plot", tmp_path / "runs.svg")
+    assert "N=3, budget 40, 20 runs each" in shown
+    assert "budget 40" in (tmp_path / "runs.svg").read_text(encoding="utf-8")
+    mixed = good(*SMALL, *both, "--param", "budget=40")
+    assert "N=3, error <= 0.01, 20 runs each" in mixed
+    assert "nothing at a budget" in good(*SMALL, "--budget", "40")
 
 
 def test_each_policy_takes_its_variant_and_its_parameters():

@@ -87,6 +87,13 @@ def test_its_claim_is_the_authors_and_nothing_is_ours():
     assert bestk.simulate(EASY, "lucb", k=1, runs=2).to_dict()["claim"] is None
 
 
+def test_its_claim_is_about_its_own_stop_and_not_about_a_budget():
+    cut = bestk.simulate(EASY, "own-lucb", k=1, runs=2, budget=20)
+    assert (cut.guarantee, cut.claim) == (None, None)
+    assert "nothing proved at a budget" in str(cut)
+    assert "nothing proved at a budget" in str(bestk.simulate(EASY, "sar", k=1, runs=2, budget=20))
+
+
 def test_its_parameters_reach_it_with_their_defaults():
     assert bestk.simulate(EASY, "coins", k=1, runs=2).samples.tolist() == [12, 12]
     more = bestk.simulate(EASY, "coins", k=1, runs=2, params={"rounds": "5"})

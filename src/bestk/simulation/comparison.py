@@ -60,15 +60,22 @@ class Comparison:
     def ratio(self, result: SimulationResult) -> tuple[float, float, float] | None:
         """Mean samples over those of the first policy, and a 95% interval for paired runs.
 
-        By the delta method; None where a run was cut off, or for a single run.
+        By the delta method; None where a run was cut off, for a single run, and where the first
+        policy takes no sample at all.
         """
         first = self.results[0]
-        if first.unfinished or result.unfinished or first.runs < 2:
+        if first.unfinished or result.unfinished or first.runs < 2 or first.mean == 0.0:
             return None
         x, y = result.samples.astype(float), first.samples.astype(float)
         value = float(x.mean() / y.mean())
         error = float(np.std(x - value * y, ddof=1)) / math.sqrt(len(x)) / float(y.mean())
         return value, value - Z95 * error, value + Z95 * error
+
+    @property
+    def budget(self) -> int | None:
+        """After how many samples the runs of all policies end; None where some stop themselves."""
+        budgets = {result.budget for result in self.results}
+        return budgets.pop() if len(budgets) == 1 else None
 
     def to_dict(self) -> dict[str, Any]:
         """What `bestk simulate --json` prints of several policies."""
