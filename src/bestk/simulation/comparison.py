@@ -59,19 +59,21 @@ class Comparison:
     def ratio(self, result: SimulationResult) -> tuple[float, float, float] | None:
         """Mean samples over those of the first policy, and a 95% interval for paired runs.
 
-        By the delta method, with Student's quantile for few runs; None where a run was cut off, for
-        a single run, and where the first policy takes no sample at all.
+        By the delta method on the log, with Student's quantile for few runs; None where a run was
+        cut off, for a single run, and where one of the two takes no sample at all.
         """
         from scipy.special import stdtrit
 
         first = self.results[0]
-        if first.unfinished or result.unfinished or first.runs < 2 or first.mean == 0.0:
+        if first.unfinished or result.unfinished or first.runs < 2:
             return None
         x, y = result.samples.astype(float), first.samples.astype(float)
+        if not (x.any() and y.any()):
+            return None
         value = float(x.mean() / y.mean())
         error = float(np.std(x - value * y, ddof=1)) / math.sqrt(len(x)) / float(y.mean())
-        far = error * float(stdtrit(len(x) - 1, 0.975))
-        return value, value - far, value + far
+        factor = math.exp(error / value * float(stdtrit(len(x) - 1, 0.975)))
+        return value, value / factor, value * factor
 
     @property
     def budget(self) -> int | None:
