@@ -115,6 +115,25 @@ def test_a_heuristic_ends_without_a_certificate(write, here):
     assert "not certified: the policy has stopped, but it is a heuristic" in done.out
 
 
+def test_an_answer_other_than_the_largest_means_is_named(write, here, tmp_path):
+    script = tmp_path / "pull.sh"  # b is worse than a, except in the second round
+    script.write_text(
+        'printf . >> "$1"; n=$(wc -c < "$1")\n'
+        "case ${1##*/} in a) echo $((n != 5));; b) echo $((n > 2));; c) echo 0;; esac\n"
+    )
+    arms = "".join(f'[[arms]]\nname = "{name}"\n' for name in "abc")
+    command = json.dumps(["sh", str(script), f"{tmp_path}/{{name}}"])
+    study = 'policy = "sequential-halving"\nparams = { budget = 24 }'
+    done = here(3, "run", write(command, study=study, arms=arms))
+    table, said = done.out.split("answer: ")
+    assert [line.split()[1:3] for line in table.splitlines()[1:]] == [
+        ["a", "0.9"],
+        ["b", "0.8"],
+        ["c", "0"],
+    ]
+    assert said.startswith("b\n24 pulls")
+
+
 def test_a_changed_setting_is_refused_with_the_reason(write, here):
     here(3, "run", write(budget="pulls = 3"))
     done = here(2, "run", write(study="delta = 0.2"))

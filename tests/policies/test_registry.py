@@ -1,14 +1,17 @@
 """Policies in Python get a name, a place in the catalogue, and are held to their contract."""
 
+import io
 import sys
 from importlib.metadata import EntryPoint
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import bestk
 from bestk.policies import CATALOGUE, Parameter, find, load_installed, register, registry
 from bestk.policies.driving import Driven, is_feasible
+from bestk.report.terminal import tables
 from helpers.command import bestk as command
 from helpers.command import good
 from helpers.python_policies import Coins, EvenSplit, Lucb, registered
@@ -235,6 +238,12 @@ def test_one_that_cannot_be_loaded_spoils_no_other(monkeypatch):
         find("broken")
 
 
+def test_asking_for_an_unknown_name_loads_no_others(monkeypatch):
+    install(monkeypatch, ("broken", "no_such_module:Policy"))
+    with pytest.raises(bestk.UnknownName, match="did you mean 'broken'"):  # and warns of nothing
+        find("brokn")
+
+
 # --- the list -------------------------------------------------------------------------------------
 
 
@@ -242,6 +251,17 @@ def test_the_list_shows_a_claim_as_the_authors():
     text = " ".join(good("policies").split())
     assert "its author claims:" in text
     assert "no claim" in text
+
+
+def test_what_an_author_writes_does_not_steer_the_terminal():
+    words = {name: f"{name} \x1b[31m[bold]" for name in ("title", "source", "about")}
+    register("odd", type("Odd", (Lucb,), {"guarantee": "claim \x1b[31m[bold]"}), **words)
+    console = Console(width=200, file=io.StringIO())
+    console.print(tables.policies([find("odd")]))
+    shown = console.file.getvalue()
+    assert "\x1b" not in shown
+    for word in ("title", "source", "about", "claim"):
+        assert rf"{word} \x1b[31m[bold]" in shown
 
 
 def test_a_file_of_policies_is_loaded_by_the_command(tmp_path, monkeypatch):

@@ -2,15 +2,19 @@
 
 import csv
 import json
+import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import bestk
 from bestk.errors import InputError, UnknownName
+from bestk.report.paper_table import PaperTable
 from bestk.simulation import Comparison
 from bestk.simulation.comparison import Entry, entries
 from helpers.command import call, good
+from helpers.python_policies import forgotten
 
 SMALL = ("simulate", "--means", "0.9,0.4,0.2", "--k", "1", "--runs", "20")
 TWO = ("--policy", "e-lucb", "--policy", "lil-rand-lucb:heuristic")
@@ -27,8 +31,22 @@ def test_ratios_are_of_paired_runs():
     value, low, high = found.ratio(found.results[1])
     assert value == pytest.approx(second.mean() / first.mean())
     error = np.std(second - value * first, ddof=1) / np.sqrt(20) / first.mean()
-    assert (high - low) / 2 == pytest.approx(1.96 * error, rel=1e-4)
+    for end in (value / low, high / value):
+        assert math.log(end) == pytest.approx(2.0930 * error / value, rel=1e-4)  # Student's, of 19
     assert found.ratio(found.results[0]) == pytest.approx((1.0, 1.0, 1.0))
+
+
+def test_intervals_of_five_runs_hold_their_level():
+    # 1,000 comparisons of two independent policies, log-normal samples of 30%, intervals at 95%:
+    # Student's quantile covers 94.6%, a normal one 87%; below 909 of 1,000 has probability 1e-6
+    drawn = np.random.default_rng(1).lognormal(0.0, 0.3, (1000, 2, 5))
+    base = results(("e-lucb",), ("lucb++",), runs=5)
+    covered = 0
+    for samples in drawn:
+        pair = tuple(replace(b, samples=s) for b, s in zip(base, samples, strict=True))
+        _, low, high = Comparison(pair).ratio(pair[1])
+        covered += low <= 1.0 <= high
+    assert covered >= 909
 
 
 @pytest.mark.parametrize("more", [{"runs": 1}, {"max_samples": 10}])
@@ -36,6 +54,41 @@ def test_no_ratio_of_one_run_or_of_runs_that_were_cut_off(more):
     found = Comparison(results(("e-lucb",), ("lucb++",), **more))
     assert found.ratio(found.results[1]) is None
     assert found.to_dict()["results"][1]["ratio"] is None
+
+
+class Guess:
+    """Answers the first arm at once."""
+
+    def start(self, *_):
+        pass
+
+    def ask(self):
+        return []
+
+    tell = start
+
+    def answer(self):
+        return [0]
+
+
+def test_no_ratio_to_a_policy_that_takes_no_samples():
+    with forgotten():
+        bestk.policies.register("guess", Guess)
+        found = Comparison(results(("guess",), ("e-lucb",)))
+        assert found.results[0].samples.tolist() == [0] * 20
+        assert [found.ratio(result) for result in found.results] == [None, None]
+        assert "guess" in PaperTable([found]).write(".csv")
+        assert Comparison(found.results[::-1]).ratio(found.results[0]) is None
+
+
+def test_at_a_budget_tables_name_it_instead_of_an_error(tmp_path):
+    both = ("--policy", "e-lucb", "--policy", "sar")
+    shown = good(*SMALL, *both, "--budget", "40", "--plot", tmp_path / "runs.svg")
+    assert "N=3, budget 40, 20 runs each" in shown
+    assert "budget 40" in (tmp_path / "runs.svg").read_text(encoding="utf-8")
+    mixed = good(*SMALL, *both, "--param", "budget=40")
+    assert "N=3, error <= 0.01, 20 runs each" in mixed
+    assert "nothing at a budget" in good(*SMALL, "--budget", "40")
 
 
 def test_each_policy_takes_its_variant_and_its_parameters():

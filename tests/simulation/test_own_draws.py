@@ -71,7 +71,7 @@ def test_the_assumption_of_the_instance_is_the_default():
         (lambda rng, n: rng.uniform(0, 1.1, n), 0.55, bestk.Bounded(), r"arm 1 .*\[0.0, 1.0\]"),
         (lambda rng, n: rng.random(n), 0.5, bestk.Bernoulli(), "arm 1 .* 0 or 1"),
         (lambda rng, n: rng.random(n + 1), 0.5, bestk.Bounded(), "1000 finite"),
-        (lambda rng, n: rng.random(n) / 0, 0.5, bestk.Bounded(), "1000 finite"),
+        (lambda rng, n: rng.random(n) / 0, 0.5, bestk.Bounded(), "1000 finite numbers, not inf"),
         (
             lambda rng, n: rng.normal(5, 0.5, n),
             0.0,

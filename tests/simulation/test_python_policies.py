@@ -9,7 +9,7 @@ import pytest
 import bestk
 from bestk.cli import console
 from bestk.kernels import rng
-from bestk.policies import register
+from bestk.policies import Parameter, register
 from bestk.policies.driving import policy_generator
 from bestk.report.figures import budgets as budget_figures
 from bestk.report.figures import comparison as figures
@@ -17,7 +17,7 @@ from bestk.simulation import Comparison, batch, distribution
 from bestk.simulation.shares import wilson
 from bestk.simulation.streams import FIRST, MOST, Stream
 from helpers.command import good
-from helpers.python_policies import registered
+from helpers.python_policies import Coins, registered
 
 EASY = (0.9, 0.5, 0.1)
 
@@ -87,11 +87,39 @@ def test_its_claim_is_the_authors_and_nothing_is_ours():
     assert bestk.simulate(EASY, "lucb", k=1, runs=2).to_dict()["claim"] is None
 
 
+def test_its_claim_is_about_its_own_stop_and_not_about_a_budget():
+    cut = bestk.simulate(EASY, "own-lucb", k=1, runs=2, budget=20)
+    assert (cut.guarantee, cut.claim) == (None, None)
+    assert "nothing proved at a budget" in str(cut)
+    assert "nothing proved at a budget" in str(bestk.simulate(EASY, "sar", k=1, runs=2, budget=20))
+
+
 def test_its_parameters_reach_it_with_their_defaults():
     assert bestk.simulate(EASY, "coins", k=1, runs=2).samples.tolist() == [12, 12]
     more = bestk.simulate(EASY, "coins", k=1, runs=2, params={"rounds": "5"})
     assert more.samples.tolist() == [15, 15]
     assert more.to_dict()["params"]["rounds"] == 5
+
+
+class CountsDown(Coins):
+    """Counts its rounds in the parameters it was given."""
+
+    def ask(self):
+        self.rounds = self.problem.params["rounds"]
+        self.problem.params["rounds"] -= 1
+        return super().ask()
+
+
+def test_what_it_does_to_its_parameters_is_of_no_consequence_to_other_runs():
+    register("counts-down", CountsDown, parameters=[Parameter("rounds", 4, "how many")])
+    found = bestk.simulate(EASY, "counts-down", k=1, runs=3)
+    assert found.samples.tolist() == [12, 12, 12]
+    assert found.to_dict()["params"]["rounds"] == 4
+    study = bestk.Study("s", EASY, k=1, policy="counts-down", seed=1)
+    while pulls := study.ask():
+        study.tell(pulls[0], 0.5)
+    assert study.result.samples == 12
+    assert study.problem.configure(1).params["rounds"] == 4
 
 
 def test_it_answers_combinatorial_classes():

@@ -3,12 +3,13 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from importlib.metadata import EntryPoint
 
 import numpy as np
 import pytest
 
 import bestk
-from bestk.policies import CATALOGUE
+from bestk.policies import CATALOGUE, registry
 from bestk.policies.driving import Driven, policy_generator
 from bestk.report import words
 from bestk.report.terminal.standings import conclusion
@@ -161,6 +162,24 @@ def test_every_result_says_at_which_slack_it_is_certified():
     assert f"slack {slack * 1.01:g}" in str(wider)
 
 
+def test_an_answer_that_is_not_the_first_of_the_table_is_named():
+    table = {0: [0.9] * 30, 1: [0.3] * 7 + [5.0] * 23, 2: [0.2] * 7 + [6.0] * 23}
+    pulls = {arm: iter(rewards) for arm, rewards in table.items()}
+    result = bestk.identify(
+        range(3), lambda arm: next(pulls[arm]), k=2, policy="sar", budget=30, seed=1,
+        rewards=bestk.Gaussian(1.0),
+    )  # fmt: skip
+    # after 7 of each the first arm is accepted; then the third beats the second
+    assert set(result.top) == {0, 2}
+    assert [arm.label for arm in result.ranked] == [2, 1, 0]
+    assert result.answer_line == "answer: 2, 0"
+    assert "\nanswer: 2, 0\n" in str(result)
+    first = bestk.identify(range(4), Drawn(), policy="even-split", budget=24, **SETTINGS)
+    assert first.answer_line is None
+    many = replace(result, top=tuple(range(30)), arms=result.arms * 20)
+    assert many.answer_line.endswith("18, 19 and 10 more")
+
+
 def test_the_authors_claim_is_printed_as_the_authors():
     study = begun()
     run(study, Drawn(), 5)
@@ -216,6 +235,22 @@ def test_a_study_whose_policy_is_not_registered_can_be_read_but_not_asked(tmp_pa
     assert "not registered here" in absent.result.warnings[0]
     with pytest.raises(bestk.PolicyError, match="not registered here"):
         absent.ask()
+
+
+def test_so_can_one_whose_package_cannot_be_imported_any_more(tmp_path, monkeypatch):
+    study = begun(storage=tmp_path / "a.db")
+    run(study, Drawn(), 30)
+    known = study.result
+    del CATALOGUE["own-lucb"]
+    point = EntryPoint("own-lucb", "no_such_module:Policy", registry.GROUP)
+    monkeypatch.setattr(registry, "entry_points", lambda group: [point] if group else [])
+    broken = Study("s", storage=tmp_path / "a.db")
+    assert broken.result.arms == known.arms
+    assert "cannot be loaded: ModuleNotFoundError" in broken.result.warnings[0]
+    with pytest.raises(bestk.PolicyError, match="cannot be loaded: ModuleNotFoundError"):
+        broken.ask()
+    with pytest.raises(bestk.PolicyError, match="cannot be loaded"):
+        begun(name="another")
 
 
 @pytest.mark.parametrize("method", ["start", "ask", "tell", "answer"])

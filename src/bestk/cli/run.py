@@ -105,6 +105,8 @@ def run_to_the_end(given: StudyFile, resume: str, json: bool) -> None:
         show_json(result.to_dict())
     else:
         show(Standings(result, ROWS if sys.stdout.isatty() else None))
+        if result.answer_line is not None:
+            say(result.answer_line)
         for line in conclusion(result):
             say(line)
     if failures := view.failures():

@@ -44,16 +44,19 @@ def find(name: str) -> Policy:
             if point.name == name:
                 _load(point)
     if name not in CATALOGUE:
-        raise UnknownName("policy", name, load_installed(), OWN)
+        installed = (point.name for point in entry_points(group=GROUP))
+        raise UnknownName("policy", name, tuple(dict.fromkeys((*CATALOGUE, *installed))), OWN)
     return CATALOGUE[name]
 
 
 def find_or_absent(name: str) -> Policy:
-    """The same; of one that is not registered here, an entry that says so when it is run."""
+    """The same; of one that is not here, or cannot be loaded, an entry that says so when run."""
     try:
         return find(name)
     except UnknownName:
-        return _absent(name)
+        return _absent(name, "it is not registered here")
+    except PolicyError as error:
+        return _absent(name, str(error))
 
 
 def load_installed() -> dict[str, Policy]:
@@ -159,15 +162,15 @@ def _check(name: str, cls: object, parameters: Sequence[Parameter]) -> None:
 
 
 class Absent:
-    """In place of a policy that is not registered here: its study can be read, but not asked."""
+    """In place of a policy that is not here: its study can be read, but not asked."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, why: str) -> None:
+        self.name, self.why = name, why
 
     def start(self, *_: object) -> NoReturn:
         """Say what is missing."""
         raise PolicyError(
-            f"policy {self.name} was refused: it is not registered here, so it can neither be asked"
+            f"policy {self.name} was refused: {self.why}, so it can neither be asked"
             " nor told; import what registers it (bestk --load FILE), or install its package. What"
             " the study knows can be read"
         )
@@ -175,11 +178,11 @@ class Absent:
     ask = tell = answer = start
 
 
-def _absent(name: str) -> Policy:
-    """The entry of a policy that is not registered here."""
+def _absent(name: str, why: str) -> Policy:
+    """The entry of a policy that is not registered here, or cannot be loaded."""
     return Policy(
         name, name, "unknown", "unknown", "not registered here", t.PAIR, radius=t.EVIDENCE,
-        proved=False, combinatorial=True, parameters=(), python=partial(Absent, name),
+        proved=False, combinatorial=True, parameters=(), python=partial(Absent, name, why),
     )  # fmt: skip
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+from functools import cache
+
 import numpy as np
 
 from bestk.decisions import TopK
@@ -51,6 +55,13 @@ def budget_of(problem: Question, policy: str, least: int, why: str) -> int:
             f"budget={budget} was refused: {policy} needs at least {least} pulls here, {why}"
         )
     return budget
+
+
+@cache
+def harmonic(n_arms: int) -> Fraction:
+    """Sum of 1/i for i = 1, ..., N; exactly, for what budgets are divided by is then rounded up."""
+    least = math.lcm(*range(1, n_arms + 1))
+    return Fraction(sum(least // i for i in range(1, n_arms + 1)), least)
 
 
 def descending(means: FloatArray) -> IntArray:

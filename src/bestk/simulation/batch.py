@@ -159,11 +159,12 @@ class Batch:
     def _play_steps(self, part: range) -> IntArray:
         """The same loop around a policy in Python, or rewards that the user draws; counts."""
         in_python = self.configured.policy.is_python
-        question = replace(self.problem, params=self.configured.params) if in_python else None
         sampled = np.zeros(len(self.acceptable), np.int64)
         for run in part:
             policy: Driven | Stepper
-            if question is not None:
+            if in_python:
+                params = dict(self.configured.params)  # a copy for each run, whatever it does to it
+                question = replace(self.problem, params=params)
                 policy = Driven(self.configured, question, policy_generator(self.seed, run))
             else:
                 policy = Stepper(self.instance.decision, self.configured)

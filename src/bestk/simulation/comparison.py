@@ -12,7 +12,6 @@ import numpy as np
 from bestk.errors import InputError
 from bestk.policies import find
 from bestk.simulation.records import SimulationResult, frame
-from bestk.simulation.shares import Z95
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -60,15 +59,27 @@ class Comparison:
     def ratio(self, result: SimulationResult) -> tuple[float, float, float] | None:
         """Mean samples over those of the first policy, and a 95% interval for paired runs.
 
-        By the delta method; None where a run was cut off, or for a single run.
+        By the delta method on the log, with Student's quantile for few runs; None where a run was
+        cut off, for a single run, and where one of the two takes no sample at all.
         """
+        from scipy.special import stdtrit
+
         first = self.results[0]
         if first.unfinished or result.unfinished or first.runs < 2:
             return None
         x, y = result.samples.astype(float), first.samples.astype(float)
+        if not (x.any() and y.any()):
+            return None
         value = float(x.mean() / y.mean())
         error = float(np.std(x - value * y, ddof=1)) / math.sqrt(len(x)) / float(y.mean())
-        return value, value - Z95 * error, value + Z95 * error
+        factor = math.exp(error / value * float(stdtrit(len(x) - 1, 0.975)))
+        return value, value / factor, value * factor
+
+    @property
+    def budget(self) -> int | None:
+        """After how many samples the runs of all policies end; None where some stop themselves."""
+        budgets = {result.budget for result in self.results}
+        return budgets.pop() if len(budgets) == 1 else None
 
     def to_dict(self) -> dict[str, Any]:
         """What `bestk simulate --json` prints of several policies."""

@@ -237,6 +237,6 @@ def simulate(
         max_samples=cap,
         seconds=seconds,
         budget=configured.params.get(BUDGET.name) if entry.budget else cap if to_budget else None,
-        claim=entry.claim,
+        claim=None if to_budget else entry.claim,  # it is about the policy's own stop
         **outcome._asdict(),
     )

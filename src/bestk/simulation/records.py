@@ -213,9 +213,11 @@ class SimulationResult:
         """What is known of the error, for people; an author's claim is named as such."""
         if self.guarantee is not None:
             return f"error <= {self.guarantee:g} proved"
-        if self.problem.judge is not None:
-            return "no claim" if self.claim is None else f"its author claims: {self.claim}"
-        return "heuristic" if self.budget is None else "nothing proved at a budget"
+        if self.claim is not None:
+            return f"its author claims: {self.claim}"
+        if self.budget is not None:
+            return "nothing proved at a budget"
+        return "heuristic" if self.problem.judge is None else "no claim"
 
     def __str__(self) -> str:
         proved = self.proved

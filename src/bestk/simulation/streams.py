@@ -89,10 +89,14 @@ def own_rewards(
             f"the draws of arm {arm} were refused: draw(rng, {size}) fails with"
             f" {type(error).__name__}: {error}"
         ) from error
-    if found.shape != (size,) or found.dtype.kind not in "buif" or not np.isfinite(found).all():
+    is_array = found.shape == (size,) and found.dtype.kind in "buif"
+    if not is_array or not np.isfinite(found).all():
+        what = f"{found.dtype} of shape {found.shape}"
+        if is_array:
+            what = str(float(found[~np.isfinite(found)][0]))
         raise InputError(
             f"the draws of arm {arm} were refused: draw(rng, {size}) must return {size} finite"
-            f" numbers, not {found.dtype} of shape {found.shape}"
+            f" numbers, not {what}"
         )
     drawn: list[float] = found.astype(np.float64).tolist()
     if rewards is not None:

@@ -20,6 +20,7 @@ SECONDS, SIZES = "s", ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 PROVED_ONLY = "the answer is proved by now, but the policy has not stopped"
 BEYOND = 10  # times what is left of a budget: a number of pulls tells nobody more; arbitrary
 NAMES = 60  # letters; longer labels push their own line to the right
+NAMED = 20  # arms of the answer listed by name
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,20 @@ class Result:
         return f"{float(digits.plus(exact)):g}{name}"
 
     @property
+    def answer_line(self) -> str | None:
+        """The answer by name, where a table by means would mislead: it is not their first ones.
+
+        Policies of a fixed budget answer what they accepted, on as many pulls as it had then; other
+        classes than the K best have answers of their own. What is certified is marked as `in`.
+        """
+        first = {arm.label for arm in self.ranked[: len(self.top)]}
+        if self.certified or set(self.top) == first:
+            return None
+        more = len(self.top) - NAMED
+        names = ", ".join(map(printed, self.top[:NAMED]))
+        return f"answer: {names}" + (f" and {more:,} more" if more > 0 else "")
+
+    @property
     def remarks(self) -> list[str]:
         """What a reader has to know beside the numbers, one per line."""
         lines = [f"warning: {text}" for text in self.warnings]
@@ -186,6 +201,7 @@ class Result:
                 f"{rank:>4}  {name:<{wide}} {number(arm.mean, '-', self.unit):>{numbers}} "
                 f" {interval(arm, self.unit):<22} {arm.pulls:>8,}  {arm.status}"
             )
+        lines += [self.answer_line] if self.answer_line else []
         lines.append(f"{self.samples:,} samples, {self.proof}")
         lines += self.remarks
         return "\n".join(lines)

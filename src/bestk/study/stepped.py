@@ -19,7 +19,7 @@ class Stepped:
     """One policy, as far as it was stepped."""
 
     def __init__(self, configured: Configured, problem: Problem, seed: int) -> None:
-        question = replace(problem, params=configured.params)
+        question = replace(problem, params=dict(configured.params))
         self._driven = Driven(configured, question, policy_generator(seed, 0))
         self._told = 0  # rounds
         self._asked: list[int] | None = None  # the round that it waits for

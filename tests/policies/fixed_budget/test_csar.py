@@ -88,6 +88,9 @@ def test_it_is_what_the_paper_says(kind, seed):
 def test_phases_are_as_worked_out_by_hand():
     # log~(3) = 11/6, (25 - 3) / (11/6) = 12: divided by 3, 2 and 1
     assert cumulated(3, 25) == [0, 4, 6, 12]
+    # log~(10) = 7381/2520, and 177144 / log~(10) is 60480: with nothing left to round up
+    exact = [60480 // share for share in range(10, 0, -1)]
+    assert cumulated(10, 177154) == [0, *exact]
 
 
 def test_paths_in_a_graph_with_cycles_are_refused():

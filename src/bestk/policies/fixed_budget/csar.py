@@ -25,16 +25,16 @@ from bestk.decisions.base import Forced, constrained
 from bestk.errors import InputError
 from bestk.kernels.types import BoolArray, FloatArray
 from bestk.policies.protocol import Question
-from bestk.policies.tally import Tally, budget_of, rounds_of
+from bestk.policies.tally import Tally, budget_of, harmonic, rounds_of
 
 NAME = "csar"
 
 
 def cumulated(n_arms: int, budget: int) -> list[int]:
     """T~_0 = 0, T~_1, ..., T~_N: how often an arm that is free in phase t is sampled by its end."""
-    harmonic = math.fsum(1.0 / i for i in range(1, n_arms + 1))  # line 1: log~(n)
-    share = (budget - n_arms) / harmonic
-    return [0, *(math.ceil(share / (n_arms - t + 1)) for t in range(1, n_arms + 1))]  # line 4
+    over, under = harmonic(n_arms).as_integer_ratio()  # line 1: log~(n)
+    share = (budget - n_arms) * under
+    return [0, *(-(-share // (over * (n_arms - t + 1))) for t in range(1, n_arms + 1))]  # line 4
 
 
 class CSAR(Tally):

@@ -13,25 +13,21 @@ K and n are m and n of the paper, N is its K.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cache
 
 import numpy as np
 
 from bestk.kernels.types import IntArray
 from bestk.policies.protocol import Question
-from bestk.policies.tally import Tally, budget_of, descending, rounds_of, wanted
+from bestk.policies.tally import Tally, budget_of, descending, harmonic, rounds_of, wanted
 
 NAME = "sar"
 
 
-@cache
 def logbar(n_arms: int) -> Fraction:
-    """1/2 + sum of 1/i for i = 2, ..., N; exactly, for phases are rounded up."""
-    least = math.lcm(*range(1, n_arms + 1))
-    return Fraction(least // 2 + sum(least // i for i in range(2, n_arms + 1)), least)
+    """1/2 + sum of 1/i for i = 2, ..., N."""
+    return harmonic(n_arms) - Fraction(1, 2)
 
 
 def cumulated(n_arms: int, budget: int) -> list[int]:

@@ -20,9 +20,9 @@ THRESHOLD = Parameter(
     (PROVED, STYLISED),
 )
 GUARANTEE = (
-    "error <= delta for normal rewards of known sigma and for Bernoulli rewards, by Kaufmann and"
-    " Koolen (2021), Theorems 9 and 7, and a union over the K(N-K) pairs; nothing with"
-    " threshold=stylised"
+    "error <= delta for independent arms with normal rewards of known sigma or Bernoulli rewards,"
+    " by Kaufmann and Koolen (2021), Theorems 9 and 7, and a union over the K(N-K) pairs; nothing"
+    " with threshold=stylised"
 )
 
 

@@ -36,6 +36,9 @@ def save(found: Comparison, path: Path) -> None:
         axes.axvline(
             first.lower_bound, color=LIMIT, linestyle="--", linewidth=1, label="lower bound"
         )
+    goal = f"error ≤ {first.problem.delta:g}"
+    if found.budget is not None:
+        goal = f"budget {found.budget:,}"
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
@@ -46,7 +49,7 @@ def save(found: Comparison, path: Path) -> None:
         ylabel="share of runs that have ended",
         ylim=(0.0, 1.02),
         title=f"{first.instance.name}, N = {first.instance.decision.n_arms},"
-        f" error ≤ {first.problem.delta:g}, {first.runs} runs each",
+        f" {goal}, {first.runs} runs each",
     )
     below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14), "ncols": 2}
     axes.legend(title="mean samples", fontsize=8, title_fontsize=8, frameon=False, **below)

@@ -15,9 +15,8 @@ from bestk.report.terminal import standings
 from bestk.report.terminal.tables import columns
 from bestk.report.text import moment, printable
 from bestk.study import Result, Study, notebook
-from bestk.study.result import interval, number
+from bestk.study.result import NAMED, interval, number
 
-NAMED = 20  # arms of the answer listed by name
 shown = partial(notebook.shown, most=30, before=5, after=5)  # ranks, from 0, in the table of arms
 
 

@@ -38,10 +38,11 @@ def policies(catalogue: Iterable[Policy]) -> Table:
     found = columns(*names, title="Policies", fold=names)
     found.show_lines = True
     for policy in catalogue:
-        name = f"[bold]{escape(policy.name)}[/bold]\n{escape(policy.title)}"
+        name = f"[bold]{escape(policy.name)}[/bold]\n{escape(printable(policy.title))}"
         guarantee = f"error <= delta: {policy.theorem}" if policy.proved else policy.theorem
         if policy.is_python:
-            guarantee = f"its author claims: {policy.claim}" if policy.claim else "no claim"
+            claim = printable(policy.claim or "")
+            guarantee = f"its author claims: {claim}" if claim else "no claim"
         if policy.variants:
             guarantee = f"faithful: {guarantee}\nheuristic: none"
         settings = [
@@ -51,7 +52,8 @@ def policies(catalogue: Iterable[Policy]) -> Table:
         settings += ["any decision class"] * policy.combinatorial + ["K = 1 only"] * policy.single
         settings += ["no slack epsilon"] * (not policy.slack)
         settings += ["fixed budget"] * policy.budget + ["plain Python"] * policy.is_python
-        words = f"{policy.source}\n{policy.about}", guarantee, "\n".join(settings)
+        about = f"{printable(policy.source)}\n{printable(policy.about)}"
+        words = about, guarantee, "\n".join(settings)
         found.add_row(name, *(Text(each) for each in words))
     return found
 
@@ -81,7 +83,11 @@ def simulation(result: SimulationResult) -> Table:
         found.add_row("budget", f"{data['budget']:,} samples, then the answer counts")
         found.add_row("error", Text(f"{error(result)} (share of wrong answers, 95% interval)"))
     proved = "none (heuristic)" if data["guarantee"] is None else f"error <= {data['guarantee']:g}"
-    found.add_row("proved", proved if result.problem.judge is None else "nothing by bestk")
+    if result.problem.judge is not None:
+        proved = "nothing by bestk"
+    elif data["guarantee"] is None and data["budget"] is not None:
+        proved = "nothing at a budget"
+    found.add_row("proved", proved)
     if data["claim"] is not None:
         found.add_row("author's claim", Text(printable(data["claim"])))
     if data["lower_bound"] is not None:
@@ -98,9 +104,9 @@ def comparison(found: Comparison) -> Table:
     first = found.results[0]
     data = first.to_dict()
     bound = "" if data["lower_bound"] is None else f"; lower bound {data['lower_bound']:,.0f}"
+    goal = f"error <= {data['delta']:g}" if found.budget is None else f"budget {found.budget:,}"
     title = (
-        f"{printable(data['instance'])}, N={data['arms']}, error <= {data['delta']:g},"
-        f" {data['runs']} runs each{bound}"
+        f"{printable(data['instance'])}, N={data['arms']}, {goal}, {data['runs']} runs each{bound}"
     )
     names = ("policy", "proved", "mean samples", "of the first [95%]", "median", "wrong", "cut off")
     table = columns(*names, title=title, right=names[2:])
