@@ -77,9 +77,9 @@ def compile_(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Compile kernels ahead, for an image that is deployed; nothing else needs it.
+    """Compile kernels ahead of time, for an image; you never need this otherwise.
 
-    They go to the folder that BESTK_CACHE_DIR names, or to the user's cache.
+    They go to the folder BESTK_CACHE_DIR, or to the user's cache folder.
     """
     from bestk import ahead
     from bestk.compiled import cache
