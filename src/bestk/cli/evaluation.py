@@ -92,7 +92,7 @@ def _replay(
     from bestk.simulation.tables import read_table
 
     if "k" not in given:
-        raise InputError("--k is missing: how many of the arms shall be found?")
+        raise InputError("--k is missing: how many arms should be found?")
     arms, scores = read_table(table, array)
     with progress("evaluating", int(given.get("runs", 1))) as advance:
         found = replay_table(

@@ -165,7 +165,7 @@ def top_k_instance(
     from bestk.simulation.families import find_maker
 
     if k is None and (instance is None or find_maker(instance) is None):
-        raise InputError("--k is missing: how many of the arms shall be found?")
+        raise InputError("--k is missing: how many arms should be found?")
     if instance == "replay":
         if any(value is not None for value in (arms, alpha, means)):
             raise InputError("--instance replay takes its arms from --data")

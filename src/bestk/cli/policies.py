@@ -86,8 +86,8 @@ def compile_(
 
     if not cache.is_kept():
         raise InputError(
-            "programs cannot be kept: neither BESTK_CACHE_DIR nor the user's cache is a folder that"
-            " can be written to"
+            "compiled programs cannot be stored: neither BESTK_CACHE_DIR nor the user's cache"
+            " folder is writable"
         )
     classes = None if all_ else class_ or ["top-k"]
     wanted = ahead.programs_for(policy, rewards, classes)

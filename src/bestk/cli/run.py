@@ -43,7 +43,7 @@ def init(
     folder, kind = files("bestk.cli"), "eval" if eval else "run"
     file = file or Path("eval.toml" if eval else "study.toml")
     if file.exists():
-        raise InputError(f"{file} was refused: it exists already: edit it, or remove it first")
+        raise InputError(f"{file} was refused: it already exists; edit it, or remove it first")
     text = folder.joinpath("eval.toml" if eval else "study.toml").read_text(encoding="utf-8")
     if eval:
         questions = folder.joinpath(QUESTIONS).read_text(encoding="utf-8")

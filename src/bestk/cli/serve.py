@@ -81,7 +81,8 @@ def serve(
         if getattr(error.__cause__, "errno", None) != errno.EADDRINUSE:
             raise
         raise InputError(
-            f"{host}:{port} was refused: another program listens there: give another --port, or 0"
+            f"{host}:{port} was refused: another program is listening there: give another --port,"
+            " or 0"
         ) from error
 
 
@@ -122,7 +123,7 @@ def create(
         show_json({**described(made, iso), "token": text})
         return
     say(text)
-    _remark(f"keep it: it is shown this once; `bestk token revoke {made.id}` ends it")
+    _remark(f"keep this token: it is shown only once; `bestk token revoke {made.id}` ends it")
 
 
 def _remark(text: str) -> None:

@@ -182,7 +182,7 @@ def evaluate(
         raise UnknownName("on_fail", on_fail, ON_FAIL)
     count(repeats, "repeats", 1)
     if isinstance(items, str):
-        raise InputError("items were refused: a text is no list of items")
+        raise InputError("items were refused: a text is not a list of items")
     study = open_or_connect(
         name, arms, storage, k=k, delta=delta, epsilon=epsilon, rewards=Bounded(low, high),
         maximize=maximize, params=params, seed=seed, items=items, target=target,

@@ -206,8 +206,8 @@ class Study(Figures):
         """Refuse `what`, which breaks the order of samples, where the policy's proof needs it."""
         if self._fold.spec.family == LIL_UCB:
             raise InputError(
-                f"{what} was refused: lil-ucb is what its theorem says only if its own rule chose"
-                " every sample, one after the other"
+                f"{what} was refused: the theorem of lil-ucb holds only if its own rule chose every"
+                " sample, one after the other"
             )
 
     def _pull(self, key: str) -> Pull:
