@@ -124,7 +124,7 @@ BAD = {
     "policy": (["--policy", "lil-rand-lucbb"], "did you mean 'lil-rand-lucb'"),
     "instance": (["--instance", "1-spars"], "did you mean '1-sparse'"),
     "lil-ucb with K=2": (["--policy", "lil-ucb"], "K must be 1"),
-    "parameter": (["--param", "nothing=1"], "has no such"),
+    "parameter": (["--param", "nothing=1"], "has no such parameter"),
     "parameter shape": (["--param", "rule"], "NAME=VALUE"),
     "rewards": (["--rewards", "poisson"], "unknown reward family"),
     "text for a number": (["--runs", "many"], "--runs"),
@@ -261,7 +261,7 @@ def test_a_means_file_from_a_windows_editor_is_read(tmp_path):
 
 def test_programs_that_cannot_be_kept_are_not_said_to_be():
     done = process("compile", env=os.environ | {"BESTK_CACHE_DIR": "/proc/nothing"})
-    assert (done.returncode, "cannot be kept" in done.stderr) == (2, True)
+    assert (done.returncode, "cannot be stored" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("stream", [1, 2])

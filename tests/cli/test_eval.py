@@ -137,7 +137,7 @@ def test_other_items_are_refused_later(here, write):
     [
         ({"items": "i.jsonl", "content": '{"a": 1}\n{'}, "i.jsonl, line 2 was refused: no JSON"),
         ({"items": "i.csv", "content": "a,b\n1,2\n3\n"}, "line 3 was refused: it has 1 cells"),
-        ({"items": "i.csv", "content": "a,a\n1,2\n"}, "two columns have one name"),
+        ({"items": "i.csv", "content": "a,a\n1,2\n"}, "two columns have the same name"),
         ({"content": "\n\n"}, "there are none"),
         ({"command": '["echo", "{item.q}"]'}, "{item.q} in the command was refused"),
         ({"study": 'policy = "lucb"'}, "found by e-lucb"),

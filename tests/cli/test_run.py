@@ -305,7 +305,7 @@ def test_init_writes_a_file_that_runs_and_overwrites_nothing(tmp_path, here, mon
     assert (result["study"], result["certified"]) == ("coins", True)
     before = (tmp_path / "my study.toml").read_text()
     done = here(2, "init", path)
-    assert "it exists already: edit it, or remove it first" in done.err
+    assert "it already exists; edit it, or remove it first" in done.err
     assert (tmp_path / "my study.toml").read_text() == before
     assert "refused" in here(2, "init", str(tmp_path / "no" / "x.toml")).err
 

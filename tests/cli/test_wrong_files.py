@@ -35,7 +35,7 @@ def test_report_is_given_the_study_toml(folder):
 
 
 def test_init_twice(folder):
-    assert "exists already: edit it, or remove it first" in said("init", folder / "study.toml")
+    assert "already exists; edit it, or remove it first" in said("init", folder / "study.toml")
 
 
 def test_a_policy_of_ones_own_has_to_be_loaded():

@@ -216,7 +216,7 @@ def test_a_race_in_a_file_goes_on_with_its_cap(tmp_path):
         raced(FAST, "sleep 0.3", storage=file)
     other = tmp_path / "other.db"
     Study("race", [FAST, SLOW], k=1, maximize=False, rewards=Gaussian(), storage=other, seed=1)
-    with pytest.raises(InputError, match="no race"):
+    with pytest.raises(InputError, match="not a race"):
         raced(FAST, SLOW, storage=other)
 
 

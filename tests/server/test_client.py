@@ -88,7 +88,7 @@ def test_a_port_that_is_taken_is_said(tmp_path):
         port = taken.getsockname()[1]
         done = process("serve", str(tmp_path / "s.db"), "--port", str(port))
     assert done.returncode == 2
-    assert "another program listens there: give another --port, or 0" in done.stderr
+    assert "another program is listening there: give another --port, or 0" in done.stderr
 
 
 def test_no_token_to_revoke_is_said(tmp_path):

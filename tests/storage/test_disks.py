@@ -180,7 +180,7 @@ def test_what_is_read_only_can_be_read(crashed, permissions, tmp_path):
     said = done.stdout.splitlines()
     assert done.returncode == 0, done.stderr
     assert said[0] == str(50 + (crashed == "alive"))
-    assert said[1] == f"StorageError {path} was opened to be read: nothing can be added to it"
+    assert said[1] == f"StorageError {path} was opened read-only: nothing can be added to it"
     assert snapshot(home) == before
     if permissions[0] == 0o555:
         assert "read-only" in said[3]

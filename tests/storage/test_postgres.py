@@ -240,7 +240,7 @@ def test_a_forked_child_opens_a_connection_of_its_own(database):  # noqa: F811
 def test_a_reader_needs_no_right_to_write(database):  # noqa: F811
     with closing(PostgresStorage(database, read_only=True)) as storage:
         assert storage.studies() == []
-        with pytest.raises(StorageError, match="opened to be read"):
+        with pytest.raises(StorageError, match="opened read-only"):
             storage.append("s", log(1))
     assert told(database) == []
 
@@ -325,5 +325,5 @@ def test_a_database_restored_to_an_earlier_day_is_noticed(database):  # noqa: F8
 
 
 def test_a_file_is_no_database():
-    with pytest.raises(InputError, match="no postgresql:// address"):
+    with pytest.raises(InputError, match="not a postgresql:// address"):
         PostgresStorage("study.db")

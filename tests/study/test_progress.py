@@ -100,7 +100,7 @@ def test_three_equal_arms_are_spoken_of_early_and_once(capfd):
     assert said.count("bestk: after") == 1
     assert int(said.split("after ")[1].split()[0]) <= 100
     assert "the present answer would be certified now" in said
-    assert "left of the budget would do for about epsilon" in said
+    assert "left of the budget will reach about epsilon" in said
     assert result.warnings == ()  # by the end it is out of date
     assert "warning:" not in str(result)
 

@@ -207,7 +207,7 @@ def test_nothing_is_foretold_where_the_slack_jumps_from_value_to_value(is_even):
     assert (study.result.forecast is not None) is is_even
     assert (study.slack_for(100) is not None) is is_even
     said = Adviser(study, budget=45).look() or ""
-    assert ("would do for about epsilon" in said) is is_even
+    assert ("will reach about epsilon" in said) is is_even
 
 
 @pytest.mark.parametrize(("q", "maximize"), [(0.99, False), (0.99, True), (0.01, True)])

@@ -32,11 +32,11 @@ TEXTS = {
     "NaN": ('"product": 0.0', '"product": NaN', "no number"),
     "infinity": ('"product": 0.0', '"product": -Infinity', "no number"),
     "beyond a double": ('"product": 0.0', '"product": 1e999', "beyond"),
-    "no end": ('"log": {', '"log": ', "it is no certificate"),
-    "more after the end": ('{"format"', '{} {"format"', "it is no certificate"),
-    "nested deeply": ('"answer": [', '"answer": ' + "[" * 100_000, "it is no certificate"),
-    "many digits": ('"seed": 4', '"seed": ' + "4" * 10_000, "it is no certificate"),
-    "another encoding": ('"made": "', '"made": "\udcff', "it is no certificate"),
+    "no end": ('"log": {', '"log": ', "it is not a certificate"),
+    "more after the end": ('{"format"', '{} {"format"', "it is not a certificate"),
+    "nested deeply": ('"answer": [', '"answer": ' + "[" * 100_000, "it is not a certificate"),
+    "many digits": ('"seed": 4', '"seed": ' + "4" * 10_000, "it is not a certificate"),
+    "another encoding": ('"made": "', '"made": "\udcff', "it is not a certificate"),
 }
 
 
@@ -116,7 +116,7 @@ def test_null_stands_only_where_a_number_may_be_missing(stopped):
 
 @pytest.mark.parametrize("value", [0, True, -1, 1.0, "1", None])
 def test_a_format_that_is_none_is_refused(stopped, value):
-    with pytest.raises(InputError, match="no certificate"):
+    with pytest.raises(InputError, match="not a certificate"):
         verify({**stopped[1], "format": value}, stopped[0])
 
 

@@ -30,7 +30,7 @@ def certify(
     ],
     study: StudyName = None,
 ) -> None:
-    """Write the certificate of a study that has stopped: its claim, and what bears it out.
+    """Write the certificate of a study that has stopped: its claim and the supporting numbers.
 
     Example: bestk certify prompts.db -o prompts.cert.json
     """
@@ -73,7 +73,9 @@ def verify(
 ) -> None:
     """Recompute a certificate from the study's log, and say yes (exit code 0) or no (1).
 
-    Nothing is shared with the code that ran the study. Example: bestk verify cert.json prompts.db
+    It shares no code with the policies that ran the study.
+
+    Example: bestk verify cert.json prompts.db
     """
     from bestk.verification import read_certificate
     from bestk.verification import verify as check

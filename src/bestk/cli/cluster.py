@@ -35,7 +35,7 @@ def workers(address: str | None, jobs: int | None) -> Iterator[tuple[int | None,
         yield jobs, None
         return
     if jobs is not None:
-        raise InputError("--jobs was refused: with --dask the threads are those of the workers")
+        raise InputError("--jobs was refused: with --dask, the workers' threads are used")
     from concurrent.futures import CancelledError
 
     client = _connect(address)

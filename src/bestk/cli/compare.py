@@ -32,7 +32,7 @@ def compare(
     policy: Annotated[
         list[str] | None,
         typer.Option(
-            help="NAME or NAME:VARIANT; repeat it. The first is what ratios refer to.",
+            help="NAME or NAME:VARIANT; may be repeated. Ratios refer to the first.",
             show_default="e-lucb, lucb++, lil-rand-lucb:heuristic",
         ),
     ] = None,

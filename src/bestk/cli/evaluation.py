@@ -22,12 +22,12 @@ NAMED = 20  # arms of an answer listed by name
 def eval_(
     file: Annotated[
         Path | None,
-        typer.Argument(help="A study.toml with [items].", show_default=False),
+        typer.Argument(help="A study.toml with an items section.", show_default=False),
     ] = None,
     table: Annotated[
         Path | None,
         typer.Option(
-            help="Instead: a finished table of scores, .csv (header: items; first column: arms)"
+            help="Replay a complete table of scores, .csv (header: items; first column: arms)"
             " or .npz; tells what an evaluation would have cost.",
         ),
     ] = None,
@@ -36,7 +36,7 @@ def eval_(
     ] = None,
     k: Annotated[int | None, typer.Option(help="With --table: how many arms to find.")] = None,
     delta: Annotated[
-        float | None, typer.Option(help="Wanted error probability.", show_default="0.05")
+        float | None, typer.Option(help="Error probability allowed.", show_default="0.05")
     ] = None,
     epsilon: Annotated[
         float | None,
@@ -44,17 +44,19 @@ def eval_(
             help="Slack: arms this close to the K-th best may be answered.", show_default="0"
         ),
     ] = None,
-    low: Annotated[float | None, typer.Option(help="Least score.", show_default="0")] = None,
+    low: Annotated[float | None, typer.Option(help="Smallest score.", show_default="0")] = None,
     high: Annotated[float | None, typer.Option(help="Largest score.", show_default="1")] = None,
     minimize: Annotated[
         bool, typer.Option("--minimize", help="Scores are costs: find the smallest.")
     ] = False,
     seed: Annotated[
-        int | None, typer.Option(help="Of the items' orders.", show_default="1")
+        int | None, typer.Option(help="Random seed of the items' orders.", show_default="1")
     ] = None,
     runs: Annotated[
         int | None,
-        typer.Option(help="So many evaluations, with other orders of the items.", show_default="1"),
+        typer.Option(
+            help="Evaluations to run, each with new orders of the items.", show_default="1"
+        ),
     ] = None,
     json: inputs.Json = False,
 ) -> None:
@@ -90,7 +92,7 @@ def _replay(
     from bestk.simulation.tables import read_table
 
     if "k" not in given:
-        raise InputError("--k is missing: how many of the arms shall be found?")
+        raise InputError("--k is missing: how many arms should be found?")
     arms, scores = read_table(table, array)
     with progress("evaluating", int(given.get("runs", 1))) as advance:
         found = replay_table(

@@ -37,11 +37,11 @@ def backup(
         ),
     ],
 ) -> None:
-    """Copy a study's file, also while others write to it, and check the copy.
+    """Copy a study's file, even while others write to it, and check the copy.
 
-    A file that already exists is not overwritten. Copying by other means while the file is open may
-    miss what was told last, and may lose what is told later. From a file to a database, or back,
-    it restores a backup and moves studies.
+    An existing file is not overwritten. Copying by other means while the file is
+    open may miss the latest rewards, and may lose later ones. From a file to a
+    database, or back, this restores a backup or moves studies.
     """
     from bestk.storage.copying import copy
 
@@ -51,14 +51,16 @@ def backup(
 def doctor(
     file: File,
     recover: Annotated[
-        Path | None, typer.Option(metavar="OUT", help="Write all that counts to this new file.")
+        Path | None,
+        typer.Option(metavar="OUT", help="Write what can be recovered to this new file."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Say what state a study's file is in, and what can be recovered of it.
+    """Check whether a study's file is intact, and say what can be recovered from it.
 
-    Works on files that nothing else opens, and never changes them. Only events before the first
-    damage are recovered. Ends with 0 if the file is healthy, and with 1 if it is not.
+    Works on files that nothing else can open, and never changes them. Only events
+    before the first damage are recovered. The exit code is 0 if the file is
+    intact, and 1 if it is not.
     """
     from bestk.storage.names import is_reserved
 

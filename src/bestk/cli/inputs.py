@@ -56,7 +56,7 @@ Data = Annotated[
 ]
 Array = Annotated[
     str | None,
-    typer.Option(help="Its array. Integers: counts per level in [0, 1]; floats: rewards."),
+    typer.Option(help="Array of the file. Integers: counts per level in [0, 1]; floats: rewards."),
 ]
 Draw = Annotated[
     str | None,
@@ -75,30 +75,30 @@ WithoutReplacement = Annotated[
     ),
 ]
 Minimize = Annotated[bool, typer.Option("--minimize", help="Rewards are costs: find the smallest.")]
-Delta = Annotated[float, typer.Option(help="Wanted error probability (the paper's nu).")]
+Delta = Annotated[float, typer.Option(help="Error probability allowed (nu in the paper).")]
 Family = Annotated[
     str | None,
     typer.Option(
-        help="What is assumed: gaussian, subgaussian, bernoulli; of replayed data and instances"
-        " of your own also ratings and bounded. quantile: nothing is, and arms are compared by"
-        " --quantile, not by means.",
+        help="What is assumed about rewards: gaussian, subgaussian or bernoulli; for replayed data"
+        " and instances of your own also ratings or bounded. quantile assumes nothing and compares"
+        " arms by --quantile instead of means.",
         show_default="gaussian; bounded without replacement",
     ),
 ]
 Sigma = Annotated[
     float | None,
     typer.Option(
-        help="Standard deviation, or a bound of it, of gaussian and subgaussian rewards.",
+        help="Standard deviation of gaussian rewards, or its bound for subgaussian ones.",
         show_default="0.5; the pooled one with --draw gaussian",
     ),
 ]
-Low = Annotated[float | None, typer.Option(help="Least bounded reward.", show_default="0")]
+Low = Annotated[float | None, typer.Option(help="Smallest bounded reward.", show_default="0")]
 High = Annotated[float | None, typer.Option(help="Largest bounded reward.", show_default="1")]
 Quantile = Annotated[
     float | None,
     typer.Option(
-        help="Compare arms by this quantile of their rewards: the median is 0.5. Implies --rewards"
-        " quantile; the numbers of the instance are the arms' quantiles then.",
+        help="Compare arms by this quantile of their rewards; the median is 0.5. Implies --rewards"
+        " quantile, and the numbers of the instance are then the arms' quantiles.",
         show_default="0.5 with --rewards quantile",
     ),
 ]
@@ -110,35 +110,35 @@ LawName = Annotated[
     str | None,
     typer.Option(
         "--law",
-        help="What rewards around a quantile are drawn from: normal or log-normal.",
+        help="Distribution of rewards around a quantile: normal or log-normal.",
         show_default="normal",
     ),
 ]
 Spread = Annotated[
     float | None,
     typer.Option(
-        help="Its standard deviation, of log-normal rewards that of the logarithm.",
+        help="Standard deviation of --law; for log-normal, of the logarithm.",
         show_default="0.5",
     ),
 ]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same numbers.")]
 MaxSamples = Annotated[
     int | None,
-    typer.Option(help="Cut a run off here: it is then unfinished.", show_default="10^9"),
+    typer.Option(help="Cut a run off here; it then counts as unfinished.", show_default="10^9"),
 ]
 Params = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=VALUE",
-        help="A policy's own parameter; may be repeated. Of several policies each takes those that"
+        help="A policy's own parameter; may be repeated. Each of several policies takes those that"
         " it has.",
     ),
 ]
 Budget = Annotated[
     int | None,
     typer.Option(
-        help="Samples after which every run ends, and its answer counts; policies with a fixed"
-        " budget need it."
+        help="Samples after which every run ends and gives its answer; fixed-budget policies need"
+        " it."
     ),
 ]
 Jobs = Annotated[
@@ -165,7 +165,7 @@ def top_k_instance(
     from bestk.simulation.families import find_maker
 
     if k is None and (instance is None or find_maker(instance) is None):
-        raise InputError("--k is missing: how many of the arms shall be found?")
+        raise InputError("--k is missing: how many arms should be found?")
     if instance == "replay":
         if any(value is not None for value in (arms, alpha, means)):
             raise InputError("--instance replay takes its arms from --data")

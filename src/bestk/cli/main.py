@@ -119,7 +119,7 @@ def _options(
         list[str] | None,
         typer.Option(
             metavar="FILE.py|MODULE",
-            help="Import this first: what it registers (policies, instances) is known then.",
+            help="Import this first, for the policies and instances that it registers.",
         ),
     ] = None,
     version: Annotated[  # noqa: ARG001 - its callback does it

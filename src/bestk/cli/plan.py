@@ -35,7 +35,7 @@ class PlanCommand(TyperCommand):
 def plan(
     means: Annotated[
         str | None,
-        typer.Option(help="Your guesses: a comma list, or a file with one number per line."),
+        typer.Option(help="Your guesses: comma-separated, or a file with one per line."),
     ] = None,
     k: inputs.K = None,
     instance: inputs.Name = None,
@@ -48,8 +48,8 @@ def plan(
     policy: Annotated[
         list[str] | None,
         typer.Option(
-            help="May be repeated; a variant after a colon, as in lil-rand-lucb:heuristic. Shares"
-            " are those of the first.",
+            help="NAME or NAME:VARIANT, as in lil-rand-lucb:heuristic; may be repeated. Shares are"
+            " those of the first.",
             show_default="e-lucb, lil-rand-lucb and uniform",
         ),
     ] = None,
@@ -61,13 +61,15 @@ def plan(
         str | None,
         typer.Option(
             metavar="[LIST]",
-            help="Cost against slack: a comma list of slacks; auto, or no value: slacks around the"
-            " gap between the K-th and the next mean.",
+            help="Cost against slack, for these slacks, comma-separated; with auto, or no value,"
+            " for slacks around the gap between the K-th and the next mean.",
         ),
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw the sweep, as .png or .svg; sweeps if not asked."),
+        typer.Option(
+            metavar="FILE", help="Draw the sweep, as .png or .svg; implies --epsilon-sweep."
+        ),
     ] = None,
     rewards: inputs.Family = None,
     quantile: Annotated[float | None, typer.Option(hidden=True)] = None,  # refused with advice
@@ -80,7 +82,7 @@ def plan(
     jobs: inputs.Jobs = None,
     json: inputs.Json = False,
 ) -> None:
-    """Say what finding the K best will cost, from guessed means, before you start.
+    """Estimate what finding the K best will cost, from guessed means, before you start.
 
     Example: bestk plan --means 0.8,0.7,0.6,0.5,0.4 --k 2 --delta 0.05 --epsilon-sweep
     """

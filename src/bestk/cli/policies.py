@@ -77,17 +77,17 @@ def compile_(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Compile kernels ahead, for an image that is deployed; nothing else needs it.
+    """Compile kernels ahead of time, for an image; you never need this otherwise.
 
-    They go to the folder that BESTK_CACHE_DIR names, or to the user's cache.
+    They go to the folder BESTK_CACHE_DIR, or to the user's cache folder.
     """
     from bestk import ahead
     from bestk.compiled import cache
 
     if not cache.is_kept():
         raise InputError(
-            "programs cannot be kept: neither BESTK_CACHE_DIR nor the user's cache is a folder that"
-            " can be written to"
+            "compiled programs cannot be stored: neither BESTK_CACHE_DIR nor the user's cache"
+            " folder is writable"
         )
     classes = None if all_ else class_ or ["top-k"]
     wanted = ahead.programs_for(policy, rewards, classes)

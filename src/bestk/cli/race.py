@@ -30,7 +30,7 @@ def race(
     commands: Annotated[
         list[str],
         typer.Argument(
-            metavar="COMMAND...", help="Each quoted: two or more, or one with a parameter."
+            metavar="COMMAND...", help="Two or more quoted commands, or one with a parameter."
         ),
     ],
     k: Annotated[int, typer.Option("-k", "--k", help="How many of the fastest to find.")] = 1,
@@ -39,7 +39,7 @@ def race(
         typer.Option(
             metavar="median|mean|pairs",
             help="What is compared. Means need a cap on times: --max-time, or 3 times the (k+1)-th"
-            " fastest warm-up. Pairs: who is faster more often, within blocks of one run of each,"
+            " fastest warm-up. Pairs: which is faster more often within blocks of one run each,"
             " which cancels drift.",
             show_default="median",
         ),
@@ -57,7 +57,7 @@ def race(
             metavar="SECONDS",
             help="The limit (cap) of every run, warm-ups included: a run that reaches it is killed"
             " and scored as the limit.",
-            show_default="none; of means see --by",
+            show_default="none; for means see --by",
         ),
     ] = None,
     runs: options.Runs = None,
@@ -85,13 +85,15 @@ def race(
     shell: Annotated[
         bool,
         typer.Option(
-            "--shell/--no-shell", " /-N", help="Run the commands by the shell: pipes, redirections."
+            "--shell/--no-shell", " /-N", help="Run commands with a shell: pipes, redirections."
         ),
     ] = False,
     budget: Annotated[
         int | None,
         typer.Option(
-            min=1, help="The most counted runs, with those before a resume.", show_default="none"
+            min=1,
+            help="The most counted runs, including those before a resume.",
+            show_default="none",
         ),
     ] = None,
     seed: Annotated[
@@ -102,8 +104,7 @@ def race(
         typer.Option(
             parser=inputs.address,
             metavar="FILE",
-            help="Keep the race there, in a file or at a postgresql:// address; run it again to"
-            " resume.",
+            help="Keep the race in this file or postgresql:// database; run it again to resume.",
         ),
     ] = None,
     json: inputs.Json = False,

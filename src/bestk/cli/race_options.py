@@ -93,68 +93,72 @@ Scan = Annotated[
     list[str] | None,
     typer.Option(
         "-P", "--parameter-scan", metavar="NAME MIN MAX",
-        help="Race every command with {NAME} replaced by each number from MIN to MAX; may be"
-        " repeated: all combinations.",
+        help="Race every command with {NAME} replaced by each number from MIN to MAX; repeat it for"
+        " all combinations.",
     ),
 ]  # fmt: skip
 Step = Annotated[
     list[str] | None,
     typer.Option(
         "-D", "--parameter-step-size", metavar="DELTA",
-        help="The step of --parameter-scan; once, or for each.", show_default="1",
+        help="The step of --parameter-scan: one for all, or one for each.", show_default="1",
     ),
 ]  # fmt: skip
 Listed = Annotated[
     list[str] | None,
     typer.Option(
         "-L", "--parameter-list", metavar="NAME VALUES",
-        help="The same with values between commas.",
+        help="The same with comma-separated values.",
     ),
 ]  # fmt: skip
 Names = Annotated[
     list[str] | None,
     typer.Option(
         "-n", "--command-name", metavar="NAME",
-        help="What a command is called, in their order; may hold a {PARAMETER}.",
+        help="Names of the commands, in order; may contain a {PARAMETER}.",
     ),
 ]  # fmt: skip
 Setup = Annotated[
     str | None,
     typer.Option(
-        "-s", "--setup", metavar="COMMAND", help="Run it for each command, before its first run."
+        "-s", "--setup", metavar="COMMAND", help="Run this for each command, before its first run."
     ),
 ]
 Prepare = Annotated[
     list[str] | None,
     typer.Option(
         "-p", "--prepare", metavar="COMMAND",
-        help="Run it before every run, untimed; once, or for each command.",
+        help="Run this before every run, untimed: one for all commands, or one for each.",
     ),
 ]  # fmt: skip
 Conclude = Annotated[
     list[str] | None,
-    typer.Option(metavar="COMMAND", help="Run it after every run, untimed; likewise."),
+    typer.Option(metavar="COMMAND", help="Run this after every run, untimed; likewise."),
 ]
 Cleanup = Annotated[
     str | None,
     typer.Option(
-        "-c", "--cleanup", metavar="COMMAND", help="Run it for each command, after the race."
+        "-c", "--cleanup", metavar="COMMAND", help="Run this for each command, after the race."
     ),
 ]
 IgnoreFailure = Annotated[
-    bool, typer.Option("-i", "--ignore-failure", help="Exit codes other than 0 are runs too.")
+    bool,
+    typer.Option("-i", "--ignore-failure", help="Count runs that end with a nonzero exit code."),
 ]
 Input = Annotated[
     str | None,
     typer.Option(
-        "--input", metavar="FILE|null", help="What commands read.", show_default="null: nothing"
+        "--input",
+        metavar="FILE|null",
+        help="Standard input of the commands.",
+        show_default="null: nothing",
     ),
 ]
 Where = Annotated[
     str | None,
     typer.Option(
         "--output", metavar="WHERE",
-        help="Where their output goes: null, pipe (read and thrown away), inherit, or a file.",
+        help="Where their output goes: null, pipe (read and discarded), inherit, or a file.",
         show_default="a temporary file",
     ),
 ]  # fmt: skip
@@ -162,13 +166,13 @@ ShowOutput = Annotated[bool, typer.Option("--show-output", help="The same as --o
 Runs = Annotated[
     int | None,
     typer.Option(
-        "-r", "--runs", min=1, help="Exactly so many counted runs of each command, certain or not.",
+        "-r", "--runs", min=1, help="Exactly this many counted runs of each, certain or not.",
         show_default="until it is certain",
     ),
 ]  # fmt: skip
 MinRuns = Annotated[
     int | None,
-    typer.Option("-m", "--min-runs", min=1, help="At least so many counted runs of each."),
+    typer.Option("-m", "--min-runs", min=1, help="At least this many counted runs of each."),
 ]
 Json = Annotated[
     Path | None,

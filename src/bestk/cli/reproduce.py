@@ -15,7 +15,7 @@ from bestk.cli.console import note, progress, say, show
 def reproduce(
     out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("reproduction"),
     quick: Annotated[
-        bool, typer.Option("--quick", help="N up to 200 and 20 runs: a minute or so.")
+        bool, typer.Option("--quick", help="N up to 200 and 20 runs: about a minute.")
     ] = False,
     panels: Annotated[
         str | None,
@@ -38,9 +38,10 @@ def reproduce(
 ) -> None:
     """Reproduce Figures 1 and 2 of the paper and test its claims.
 
-    The panel cpe draws what the paper states of combinatorial pure exploration. Writes results.csv,
-    figure1, figure2 and cpe (.png and .svg) where asked for, claims.json and report.html, and of
-    policies that were added, added.json. An interrupted run resumes where it stopped: run it again.
+    The panel cpe draws what the paper states about combinatorial pure
+    exploration. Writes results.csv, the figures asked for (figure1, figure2, cpe;
+    .png and .svg), claims.json and report.html, and added.json for added policies.
+    If interrupted, run it again to resume.
     """
     from bestk.output import make_folder
     from bestk.paper.reproduce import choose_experiment

@@ -31,18 +31,19 @@ New = Annotated[
 def init(
     file: New = None,
     eval: Annotated[
-        bool, typer.Option("--eval", help="For `bestk eval`: options scored on a set of items.")
+        bool, typer.Option("--eval", help="For `bestk eval`, which scores options on items.")
     ] = False,
 ) -> None:
-    """Write a commented study.toml that runs as it stands; an existing file is left alone.
+    """Write a commented study.toml that runs as it is; an existing file is never overwritten.
 
-    With --eval also the items that it is about, beside it. Example: bestk init && bestk run
-    study.toml
+    With --eval it also writes a file of items beside it.
+
+    Example: bestk init && bestk run study.toml
     """
     folder, kind = files("bestk.cli"), "eval" if eval else "run"
     file = file or Path("eval.toml" if eval else "study.toml")
     if file.exists():
-        raise InputError(f"{file} was refused: it exists already: edit it, or remove it first")
+        raise InputError(f"{file} was refused: it already exists; edit it, or remove it first")
     text = folder.joinpath("eval.toml" if eval else "study.toml").read_text(encoding="utf-8")
     if eval:
         questions = folder.joinpath(QUESTIONS).read_text(encoding="utf-8")

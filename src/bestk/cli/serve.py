@@ -17,47 +17,48 @@ if TYPE_CHECKING:
 
 DEFAULT = "studies.db"
 Storage = Annotated[
-    str, typer.Argument(help="File of the studies, or address of a database; made if need be.")
+    str, typer.Argument(help="File or database address of the studies; created if needed.")
 ]
 token = typer.Typer(
-    help="Tokens for `bestk serve`: who may look, rate, work or administrate.",
+    help="Manage tokens for `bestk serve`: who may view, rate, work or administer.",
     no_args_is_help=True,
 )
 
 
 def serve(
     storage: Storage = DEFAULT,
-    host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="0: any that is free.", min=0, max=65535)] = 8765,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port; 0: any free one.", min=0, max=65535)] = 8765,
     cert: Annotated[str | None, typer.Option(help="Certificate for TLS, a PEM file.")] = None,
     key: Annotated[str | None, typer.Option(help="Its key, a PEM file.")] = None,
     proxy: Annotated[
-        bool, typer.Option("--proxy", help="Believe X-Forwarded-* headers of a proxy here.")
+        bool, typer.Option("--proxy", help="Trust X-Forwarded-* of a proxy on this machine.")
     ] = False,
-    max_body: Annotated[int, typer.Option(help="Bytes of a request.", min=1024)] = 1 << 20,
-    max_arms: Annotated[int, typer.Option(help="Arms of a study begun here.", min=2)] = 20_000,
-    max_open: Annotated[int, typer.Option(help="Open pulls of a study.", min=1)] = 20_000,
+    max_body: Annotated[int, typer.Option(help="Most bytes in a request.", min=1024)] = 1 << 20,
+    max_arms: Annotated[int, typer.Option(help="Most arms in a new study.", min=2)] = 20_000,
+    max_open: Annotated[int, typer.Option(help="Most open pulls in a study.", min=1)] = 20_000,
     max_rating: Annotated[
-        int, typer.Option(help="Open pulls of a study that one token to rate has.", min=1)
+        int, typer.Option(help="Most open pulls of one rate token in a study.", min=1)
     ] = 1000,
     max_viewers: Annotated[
-        int, typer.Option(help="Live pages of one token open at a time.", min=0)
+        int, typer.Option(help="Most live pages open with one token.", min=0)
     ] = 1000,
-    max_connections: Annotated[int, typer.Option(help="Connections at a time.", min=1)] = 4000,
+    max_connections: Annotated[int, typer.Option(help="Most connections at a time.", min=1)] = 4000,
     people_rate: Annotated[
-        float, typer.Option(help="Requests per second of a token to look or rate.", min=0.1)
+        float, typer.Option(help="Requests per second of a view or rate token.", min=0.1)
     ] = 50.0,
     worker_rate: Annotated[
-        float, typer.Option(help="Requests per second of a token to work.", min=0.1)
+        float, typer.Option(help="Requests per second of a work token.", min=0.1)
     ] = 20_000.0,
     lease: Annotated[
-        float, typer.Option(help="Seconds after which a pull without an answer is free again.")
+        float, typer.Option(help="Seconds until a pull without a reward is free again.")
     ] = 3600.0,
 ) -> None:
-    """Serve studies to workers on many machines, people who rate and everyone who watches.
+    """Serve studies to workers on many machines, to people who rate, and to everyone who watches.
 
-    Without tokens (`bestk token create`) it is for this machine alone. Example: bestk serve
-    studies.db
+    Without tokens (`bestk token create`), only this machine can use it.
+
+    Example: bestk serve studies.db
     """
     try:
         from bestk.server.limits import Limits
@@ -80,7 +81,8 @@ def serve(
         if getattr(error.__cause__, "errno", None) != errno.EADDRINUSE:
             raise
         raise InputError(
-            f"{host}:{port} was refused: another program listens there: give another --port, or 0"
+            f"{host}:{port} was refused: another program is listening there: give another --port,"
+            " or 0"
         ) from error
 
 
@@ -101,12 +103,12 @@ def create(
     *,
     role: Annotated[str, typer.Option(help="view, rate, work or admin.", show_default=False)],
     study: Annotated[
-        str | None, typer.Option(help="For this study alone.", show_default="all of them")
+        str | None, typer.Option(help="For this study only.", show_default="all of them")
     ] = None,
     expires: Annotated[
-        str | None, typer.Option(help="After how long: 12h, 30d, ...", show_default="never")
+        str | None, typer.Option(help="Lifetime: 12h, 30d, ...", show_default="never")
     ] = None,
-    note: Annotated[str, typer.Option(help="Whom it is for.")] = "",
+    note: Annotated[str, typer.Option(help="Who it is for.")] = "",
     json: Json = False,
 ) -> None:
     """Create a token and show it, once: only its hash is kept.
@@ -121,7 +123,7 @@ def create(
         show_json({**described(made, iso), "token": text})
         return
     say(text)
-    _remark(f"keep it: it is shown this once; `bestk token revoke {made.id}` ends it")
+    _remark(f"keep this token: it is shown only once; `bestk token revoke {made.id}` ends it")
 
 
 def _remark(text: str) -> None:

@@ -42,31 +42,31 @@ def simulate(
     ] = None,
     gap: Annotated[
         float | None,
-        typer.Option(help="Advantage of the best parts, with --generate.", show_default="0.5"),
+        typer.Option(help="Lead of the best parts, with --generate.", show_default="0.5"),
     ] = None,
     minimize: inputs.Minimize = False,
     policy: Annotated[
         list[str] | None,
         typer.Option(
-            help="Which policy (`bestk policies` lists them), NAME or NAME:VARIANT; repeat it to"
-            " compare several on the same rewards.",
-            show_default="e-lucb; e-clucb for other decisions than top-k",
+            help="NAME or NAME:VARIANT (`bestk policies` lists them); repeat it to compare several"
+            " on the same rewards.",
+            show_default="e-lucb; e-clucb for decisions other than top-k",
         ),
     ] = None,
     variant: Annotated[
-        str | None, typer.Option(help="faithful (default) or heuristic, where the policy has them.")
+        str | None, typer.Option(help="faithful (default) or heuristic, if the policy has both.")
     ] = None,
     delta: inputs.Delta = 0.01,
-    runs: Annotated[int, typer.Option(help="How many independent runs.")] = 100,
+    runs: Annotated[int, typer.Option(help="Number of independent runs.")] = 100,
     seed: inputs.Seed = 1,
     alpha: inputs.Alpha = None,
     means: Annotated[
-        str | None, typer.Option(help="A comma list, or a file with one number per line.")
+        str | None, typer.Option(help="Comma-separated, or a file with one number per line.")
     ] = None,
     epsilon: Annotated[
         float,
         typer.Option(
-            help="Slack: arms this close to the K-th best may be answered; for other decisions"
+            help="Slack: arms this close to the K-th best may be answered; for decisions other"
             " than top-k, totals this close to the best total."
         ),
     ] = 0.0,
@@ -83,8 +83,8 @@ def simulate(
         str | None,
         typer.Option(
             metavar="B[,B...]",
-            help="Samples after which every run ends, and its answer counts; policies with a fixed"
-            " budget need it. Several: the share of wrong answers at each.",
+            help="Samples after which every run ends and gives its answer; fixed-budget policies"
+            " need it. Several: the share of wrong answers at each.",
         ),
     ] = None,
     jobs: inputs.Jobs = None,

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 def status(file: File, study: StudyName = None, json: Json = False) -> None:
-    """Say where a study stands: the answer so far, every arm's interval, what is left to do.
+    """Show where a study stands: the answer so far, every arm's interval, what is left to do.
 
-    The file is only read; a study that is running may be looked at.
+    The file is only read, so this is safe while the study is running.
     """
     from bestk.report.terminal.study import arms, summary
     from bestk.study.reading import open_study, reading
@@ -88,9 +88,11 @@ def report(
     ] = None,
     study: StudyName = None,
 ) -> None:
-    """Write a page with the answer, its certificate, every arm's interval and how it all went.
+    """Write a page with the answer, its certificate, every arm's interval and its history.
 
-    One HTML file that needs nothing else. Example: bestk report prompts.db -o prompts.html
+    The page is one self-contained HTML file.
+
+    Example: bestk report prompts.db -o prompts.html
     """
     from bestk.report.page.study import write
     from bestk.study.reading import reading
@@ -113,15 +115,17 @@ def export(
 ) -> None:
     """Write every observation that counts, in the order in which they were told.
 
-    Fields: seq (number of the event), pull (its id), arm, reward, asked and told (times, ISO 8601,
-    UTC; asked is empty for observations made elsewhere), kind (told, or added from elsewhere),
-    extra (what was returned beside the reward; JSON). Of an evaluation also item (its position,
-    from 0), and the kind failed, which counts as the worst.
+    Fields: seq (number of the event), pull (its id), arm, reward, asked and told
+    (times, ISO 8601, UTC; asked is empty for observations made elsewhere), kind
+    (told, or added from elsewhere), extra (what was returned beside the reward;
+    JSON). Evaluations also have item (its position, from 0), and the kind failed,
+    which counts as the worst score.
 
-    In CSV an arm that is no text is written as JSON (1, ["a", 2]), and so is a text with line ends
-    or control characters. A text that could be read as JSON ('1), or begins with = + - @, which
-    spreadsheets take for a formula ('=1+1), or with an apostrophe, gets an apostrophe in front;
-    so does the id of a pull that begins with one of these or with a quotation mark.
+    In CSV, an arm that is not a text is written as JSON (1, ["a", 2]), and so is a
+    text with line breaks or control characters. A text that could be read as JSON
+    ('1), that begins with = + - @, which spreadsheets take for a formula ('=1+1),
+    or that begins with an apostrophe gets a leading apostrophe; so does the id of
+    a pull that begins with one of these or with a quotation mark.
     """
     from bestk.report.export import FORMATS, write_observations
     from bestk.storage.addresses import file_at

@@ -96,7 +96,7 @@ class Connection:
         try:
             body = json.dumps(data, allow_nan=False).encode()
         except (TypeError, ValueError) as error:
-            raise InputError(f"what was to be sent was refused: it is no JSON ({error})") from None
+            raise InputError(f"the data to send was refused: it is not JSON ({error})") from None
         return self._call("POST", path, body)
 
     def _call(self, method: str, path: tuple[str, ...], body: bytes | None) -> Any:
@@ -164,7 +164,7 @@ def _read(status: int, text: bytes) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        raise StorageError("the answer was refused: no bestk server gave it") from None
+        raise StorageError("the answer was refused: it is not from a bestk server") from None
 
 
 def _error(status: int, text: bytes) -> BestkError:

@@ -53,7 +53,7 @@ def _rows(path: Path, text: str) -> list[Any]:
     try:
         header = next(reader, [])
         if len(set(header)) < len(header):
-            raise InputError(f"{path} was refused: two columns have one name")
+            raise InputError(f"{path} was refused: two columns have the same name")
         rows = []
         for row in reader:
             if not row:

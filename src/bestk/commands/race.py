@@ -177,7 +177,9 @@ class Race:
         begun = self._open(None, None)
         rewards = begun.problem.rewards
         if not isinstance(rewards, Quantile) and _cap_of(rewards) is None:
-            raise InputError(f"the study {NAME!r} was refused: it is no race, its rewards no times")
+            raise InputError(
+                f"the study {NAME!r} was refused: it is not a race: its rewards are not times"
+            )
         if is_relative and not isinstance(rewards, Quantile):
             raise InputError(OF_MEANS)
         if isinstance(rewards, Quantile) and rewards.relative != is_relative:

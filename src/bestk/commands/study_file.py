@@ -186,7 +186,7 @@ def _read(path: Path, data: dict[str, Any]) -> StudyFile:
             template.fill(label, own if on is None else {**own, **placeholders(item)})
     if on is None and "repeats" in pull:
         raise InputError(
-            "repeats of [pull] was refused: it is how often a cell of [items] is scored"
+            "repeats of [pull] was refused: it says how often to score a cell of [items]"
         )
     if on is not None:
         _check_evaluation(template, values, on, study)
@@ -235,7 +235,7 @@ def _check_evaluation(
 ) -> None:
     """Refuse what would otherwise show at some item in the middle of the run."""
     if "lost" in study:
-        raise InputError("lost of [study] was refused: an item that fails is the affair of on_fail")
+        raise InputError("lost of [study] was refused: on_fail decides about items that fail")
     for label, own in values.items():
         for key in own:
             if key == ITEM or key.startswith(f"{ITEM}."):

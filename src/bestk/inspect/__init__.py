@@ -79,7 +79,7 @@ def compare(
     """
     if taken := sorted(OURS & set(options)):
         raise InputError(
-            f"{taken[0]} was refused: which samples run, and how often, is the study's"
+            f"{taken[0]} was refused: the study decides which samples run, and how often"
         )
     if on_fail not in ON_FAIL:
         raise UnknownName("on_fail", on_fail, ON_FAIL)

@@ -35,8 +35,8 @@ class Reader:
         given = scores[names[0]].value
         if self._value is None and not _is_number(given):
             raise InputError(
-                f"the value {shown(given)} of the scorer {names[0]!r} was refused: it is no number;"
-                " say with value= how to make one of it"
+                f"the value {shown(given)} of the scorer {names[0]!r} was refused: it is not a"
+                " number; say with value= how to convert it"
             )
         score = as_float((self._value or value_to_float())(given))
         return score, f"the score {shown(given)}"

@@ -200,7 +200,7 @@ def _python(
     for name, value in refused.items():
         if value is not None:
             raise InputError(
-                f"{name} were refused: {policy.name}, a policy in Python, knows nothing of them"
+                f"{name} were refused: {policy.name}, a policy in Python, cannot use them"
             )
     if judge is None and isinstance(policy.python, str):  # our own: others may compare quantiles
         refuse_quantile(problem["rewards"], policy.name)

@@ -39,7 +39,9 @@ def read_params(
     for name in given:
         if name not in known:
             has = f"it has {', '.join(known)}" if known else "it has none"
-            raise InputError(f"parameter '{name}' was refused: {policy.name} has no such: {has}")
+            raise InputError(
+                f"parameter '{name}' was refused: {policy.name} has no such parameter: {has}"
+            )
     params = {
         name: _value(policy, parameter, given[name]) if name in given else parameter.default
         for name, parameter in known.items()
@@ -120,8 +122,8 @@ def read_costs(
     """What a sample of each arm costs; refused where the proof fixes what is sampled."""
     if policy.radius != EVIDENCE:
         raise InputError(
-            f"costs were refused: {policy.name} is what its theorem says only if its own rule"
-            " chooses the samples; e-lucb and e-clucb may sample by costs"
+            f"costs were refused: the theorem of {policy.name} holds only if its own rule chooses"
+            " the samples; e-lucb and e-clucb may sample by costs"
         )
     if params.get("rule", "radius") != "radius":
         raise InputError(f"costs were refused: rule={params['rule']} does not look at them")

@@ -138,7 +138,7 @@ def register(
 def _check(name: str, cls: object, parameters: Sequence[Parameter]) -> None:
     if not string(name, "name") or not name.isprintable() or set(name) & set(" :,/\\"):
         raise InputError(
-            f"the policy's name {shown(name)} was refused: letters, digits and dashes make one"
+            f"the policy's name {shown(name)} was refused: use letters, digits and dashes"
         )
     known = CATALOGUE.get(name)
     if known is not None and not isinstance(known.python, type):

@@ -72,7 +72,7 @@ class Catalogue:
             differing = ", ".join(sorted(key for key in wanted if was.get(key) != wanted[key]))
             raise InputError(
                 f"the study {name!r} was refused: there is one of that name, begun with other"
-                f" {differing}; give it another name, or begin it with the same"
+                f" {differing}; give yours another name, or the same settings"
             )
 
     # --- how people see a study -------------------------------------------------------------------

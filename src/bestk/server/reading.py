@@ -161,7 +161,7 @@ async def cells(name: str, request: Request) -> Response:
     """Arm, position of the item, score and what came beside it, in the order of counting."""
     _, desk = await hall_of(request).enter(request, "view", name)
     if desk.study.item_count is None:
-        raise Refusal(409, "InputError", f"{name!r} is no evaluation: it has no items")
+        raise Refusal(409, "InputError", f"{name!r} is not an evaluation: it has no items")
     beside = {(arm, position): extra for arm, position, extra in desk.study.beside()}
     return reply(
         {

@@ -175,21 +175,21 @@ def simulate(
     `instance` is a name of the paper with `arms`, `k` and `alpha`, or of a registered family
     (`bestk.register_instance`), a sequence of means with `k` or with a `decision` class, or an
     `Instance`, such as one of rewards that you draw yourself (`bestk.custom`). `delta` is the
-    wanted error probability (the paper's nu, and its 0.01 by default). With `maximize` False the
-    smallest means are wanted. With `epsilon` > 0 every answered arm is within epsilon of the K-th
-    best; for other decision classes the *total* of the answer is within epsilon of the best total.
-    The same seed gives the same numbers every time, on any number of `jobs` (default: one a core),
-    and all policies see the same rewards. A run that reaches `max_samples` (default 10^9) is
-    unfinished and never right. With a `budget` every run ends there, or before, and its answer
-    counts: `wrong` out of `runs` estimates the error probability at that budget; policies that
-    spend a fixed budget need it. Policies and rewards in Python (`bestk.policies.register`,
-    `bestk.custom`) run in this process, or in so many processes if `jobs` is given. Otherwise runs
-    are spread over `jobs` threads, or over an `executor` of `jobs` processes or machines (any
-    `concurrent.futures.Executor`, such as Dask's `client.get_executor()`). `rewards` are by default
-    `Gaussian()`, of a replay without replacement `Bounded()`. With `Quantile(q)` the numbers of the
-    instance are the arms' q-quantiles, and rewards are drawn around them by a `law`: "normal" with
-    standard deviation `spread` (default 0.5), or "log-normal", `spread` being that of the
-    logarithm.
+    error probability allowed (nu in the paper, whose 0.01 is the default). With `maximize`
+    False the smallest means are wanted. With `epsilon` > 0 every answered arm is within epsilon
+    of the K-th best; for other decision classes the *total* of the answer is within epsilon of
+    the best total. The same seed gives the same numbers every time, on any number of `jobs`
+    (default: one a core), and all policies see the same rewards. A run that reaches
+    `max_samples` (default 10^9) is unfinished and never right. With a `budget` every run ends
+    there, or before, and its answer counts: `wrong` out of `runs` estimates the error
+    probability at that budget; policies that spend a fixed budget need it. Policies and rewards
+    in Python (`bestk.policies.register`, `bestk.custom`) run in this process, or in `jobs`
+    processes if `jobs` is given. Otherwise runs are spread over `jobs` threads, or over an
+    `executor` of `jobs` processes or machines (any `concurrent.futures.Executor`, such as
+    Dask's `client.get_executor()`). `rewards` are by default `Gaussian()`, of a replay without
+    replacement `Bounded()`. With `Quantile(q)` the numbers of the instance are the arms'
+    q-quantiles, and rewards are drawn around them by a `law`: "normal" with standard deviation
+    `spread` (default 0.5), or "log-normal", `spread` being that of the logarithm.
     """
     instance = as_instance(instance, arms, k, alpha, decision, maximize)
     assumed = rewards if rewards is not None else assumed_by_default(instance)

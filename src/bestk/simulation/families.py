@@ -38,7 +38,7 @@ def register_instance(name: str, maker: Maker | None = None) -> Any:
         return partial(register_instance, name)
     if not string(name, "name") or not name.isprintable() or set(name) & set(" :,/\\"):
         raise InputError(
-            f"the instance's name {shown(name)} was refused: letters, digits and dashes make one"
+            f"the instance's name {shown(name)} was refused: use letters, digits and dashes"
         )
     if name in INSTANCES:
         raise InputError(f"instance {name} was refused: that is the name of one of bestk's own")

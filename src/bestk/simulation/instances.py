@@ -163,7 +163,7 @@ def make_instance(
     if name not in (known := known_instances()):
         raise UnknownName("instance", name, known)
     if k is None:
-        raise InputError("k is missing: how many of the arms shall be found?")
+        raise InputError("k is missing: how many arms should be found?")
     if name == "replay":
         raise InputError("instance 'replay' needs data: use bestk.replay, or --data and --array")
     if name == "means":

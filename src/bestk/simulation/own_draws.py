@@ -46,7 +46,9 @@ def custom(
     """
     values = own_means(means)
     if isinstance(draws, str) or not isinstance(draws, Sequence):
-        raise InputError(f"draws {shown(draws)} were refused: give a list, a function for each arm")
+        raise InputError(
+            f"draws {shown(draws)} were refused: give a list with one function for each arm"
+        )
     for arm, draw in enumerate(draws):
         require_function(draw, f"the draw of arm {arm}")
     if len(draws) != len(values):

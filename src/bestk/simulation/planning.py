@@ -234,7 +234,7 @@ def plan(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Plan:
-    """What finding the K best will cost if the means are about what you guess.
+    """Estimate what finding the K best will cost if the means are about what you guess.
 
     `instance` is a sequence of guessed means with `k`, a name of the paper with `arms`, `k` and
     `alpha`, or an `Instance`. Every policy of `policies` (a variant is named after a colon, as in

@@ -45,7 +45,7 @@ def backup(path: str | os.PathLike[str], to: str | os.PathLike[str]) -> int:
                 )
             events = sum(study.whole for study in found.studies)
         if not files.place(draft, target):
-            raise InputError(f"{to} was refused: another process made it at this moment")
+            raise InputError(f"{to} was refused: another process has just created it")
     except sqlite3.Error as error:
         why, _ = files.explain(error, PATIENCE)
         raise StorageError(f"{source} was not copied: {why} ({error}); no copy is left") from error

@@ -37,7 +37,7 @@ class PostgresStorage(PostgresReader):
     def append(self, study: str, events: Sequence[Event]) -> None:
         """Add events at the end of a study's log, all or none; durable on return."""
         if self.read_only:
-            raise StorageError(f"{self.path} was opened to be read: nothing can be added to it")
+            raise StorageError(f"{self.path} was opened read-only: nothing can be added to it")
         batch = tuple(events)
         with self._lock:
             block = self._block
@@ -125,7 +125,7 @@ class PostgresStorage(PostgresReader):
     def alone(self) -> Iterator[None]:
         """Nobody else appends meanwhile, and what is appended is so all or none, at the end."""
         if self.read_only:
-            raise StorageError(f"{self.path} was opened to be read: nothing can be added to it")
+            raise StorageError(f"{self.path} was opened read-only: nothing can be added to it")
         with self._lock:
             block = Block()
             self._insist(self._begin)

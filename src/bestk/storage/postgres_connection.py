@@ -69,7 +69,7 @@ class Server:
             given = psycopg.conninfo.conninfo_to_dict(address.url)
         except psycopg.Error:
             raise StorageError(
-                f"{address} was refused: it is no address that libpq can read"
+                f"{address} was refused: libpq cannot read this address"
             ) from None  # its message may show the password
         waits = {"connect_timeout": math.ceil(min(10.0, max(2.0, patience)))}  # 2: libpq's least
         waits["tcp_user_timeout"] = int(1000 * min(30.0, max(5.0, patience)))

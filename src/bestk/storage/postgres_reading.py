@@ -57,7 +57,7 @@ class PostgresReader:
     ) -> None:
         read = read_address(address)
         if not isinstance(read, PostgresAddress):
-            raise StorageError(f"{read} was refused: it is no postgresql:// address")
+            raise StorageError(f"{read} was refused: it is not a postgresql:// address")
         self.path, self.read_only = read, read_only
         self._server = Server(read, read_only, patience, rest)
         self._lock = threading.RLock()  # one connection, used by one thread at a time

@@ -158,7 +158,7 @@ class SQLiteStorage:
     def append(self, study: str, events: Sequence[Event]) -> None:
         """Add events at the end of a study's log, all or none; durable on return."""
         if self.read_only:
-            raise StorageError(f"{self.path} was opened to be read: nothing can be added to it")
+            raise StorageError(f"{self.path} was opened read-only: nothing can be added to it")
         with _Guarded(self):
             connection = self._connection or self._connect()
             if self._is_alone:

@@ -62,5 +62,5 @@ class Adviser:
             f" {now} the present answer would be certified now"
         )
         if (slack := self.study.slack_for(left)) is not None:
-            said += f"; {buys} would do for about {result.enough(slack)}"
+            said += f"; {buys} will reach about {result.enough(slack)}"
         return said

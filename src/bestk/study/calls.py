@@ -124,8 +124,8 @@ class Calls:
             return self._threads.submit(self._call, what)
         except RuntimeError as error:  # it broke, or was shut down
             raise ExecutorError(
-                f"the executor takes no more work ({type(error).__name__}: {error}); all answers so"
-                " far are kept, and the study can be resumed"
+                f"the executor accepts no more work ({type(error).__name__}: {error}); all answers"
+                " so far are kept, and the study can be resumed"
             ) from error
 
     def _call(self, what: tuple[Any, ...]) -> Any:

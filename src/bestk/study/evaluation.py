@@ -161,19 +161,19 @@ def evaluate(
     """Find the k arms with the best mean score over these items, scoring as few cells as possible.
 
     `score(arm, item)` returns a number from `low` to `high`, or a coroutine that gives one; with
-    `repeats` it is called so often for each cell and the mean counts. Every arm scores the items in
-    a random order of its own, each at most once, and with probability at least 1 - delta every
-    answered arm has a mean over all items within epsilon of the k-th best
-    (docs/evaluation.md, Theorem 1). With `target="population"` the items are a sample of all there
-    could be, and the means over these are compared, which takes more scores and may end without a
-    certificate. The other arguments are those of `identify`.
+    `repeats` it is called that many times for each cell and the mean counts. Every arm scores the
+    items in a random order of its own, each at most once, and with probability at least 1 - delta
+    every answered arm has a mean over all items within epsilon of the k-th best
+    (docs/evaluation.md, Theorem 1). With `target="population"` the items are a sample of all that
+    there could be, and the means over that population are compared, which takes more scores and
+    may end without a certificate. The other arguments are those of `identify`.
 
-    `history` holds scores that are known of *other* arms on these items: a table with a row for
-    each of them, NaN where a score is unknown. They tell which items are hard, so that fewer scores
-    are needed, whatever they are; the guarantee does not depend on them.
+    `history` holds known scores of *other* arms on these items: a table with one row per arm, NaN
+    where a score is unknown. They show which items are hard, which saves scores; the guarantee
+    does not depend on them.
 
     The scorer may return `(score, extra)`, and take a third argument, the pull. A call that fails
-    is tried `retries` times more, with growing pauses. After that its cell counts as the worst
+    is retried up to `retries` times, with growing pauses. After that its cell counts as the worst
     score (`on_fail="low"`; the result says how many), or the run ends with `ArmFailedError`
     (`"stop"`).
     """
@@ -182,7 +182,7 @@ def evaluate(
         raise UnknownName("on_fail", on_fail, ON_FAIL)
     count(repeats, "repeats", 1)
     if isinstance(items, str):
-        raise InputError("items were refused: a text is no list of items")
+        raise InputError("items were refused: a text is not a list of items")
     study = open_or_connect(
         name, arms, storage, k=k, delta=delta, epsilon=epsilon, rewards=Bounded(low, high),
         maximize=maximize, params=params, seed=seed, items=items, target=target,

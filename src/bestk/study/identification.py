@@ -59,27 +59,27 @@ def identify(
     """Find the best arms by calling `pull(arm)`, which returns one noisy reward.
 
     `pull` may be a coroutine function; all its calls share one event loop. It may return
-    `(reward, extra)`, extra being JSON that is kept with the answer (a transcript, tokens, costs),
-    and take `(arm, pull)`, where `pull.index` is its number. Up to `parallel` calls run at once, by
-    default in threads, or on `executor` (any `concurrent.futures.Executor`), at most `rate` a
-    second (or "600/min"); an endpoint that answers 429 slows all of them down.
+    `(reward, extra)`, where extra is JSON that is kept with the reward (a transcript, tokens,
+    costs), and may take `(arm, pull)`, where `pull.index` is the pull's number. Up to `parallel`
+    calls run at once, by default in threads, or on `executor` (any `concurrent.futures.Executor`),
+    at most `rate` per second (or "600/min"); an endpoint that answers 429 slows down all calls.
 
-    A call that raises, takes longer than `timeout` seconds or returns something that is no valid
-    reward has failed. The pull is made again up to `retries` times, after `backoff` seconds and
-    twice as long each time, or as long as the exception's Retry-After says. After that the run ends
-    with `ArmFailedError` (`on_fail="stop"`), the arm leaves (`"withdraw"`, in a study with
-    `max_arms`), or the pull counts as the lowest reward (`"low"`, where rewards have a range).
+    A call has failed if it raises, takes longer than `timeout` seconds or does not return a valid
+    reward. The pull is retried up to `retries` times, after `backoff` seconds and twice as long
+    each time, or as long as the exception's Retry-After says. After that the run ends with
+    `ArmFailedError` (`on_fail="stop"`), the arm leaves (`"withdraw"`, in a study with `max_arms`),
+    or the pull counts as the lowest reward (`"low"`, if rewards have a range).
 
-    `costs` are what pulls cost, by arm or in their order: cheap arms are pulled more. The run ends
-    without a certificate after `budget` pulls, `seconds`, or when the numbers `extra["cost"]` add
-    up to `cost` (where pulls return none, `costs` do). A policy with a fixed budget spends `budget`
-    pulls and stops by itself. With `storage` (a file name or an address, that of a `bestk serve`
-    too: `http://HOST:PORT`, its token in BESTK_TOKEN) the same call resumes a run that was cut
-    short; where several processes share it, give a `lease`, longer than a pull
-    takes. `progress` is called after every answer; True and False switch the display on and off,
-    which is shown on terminals and in notebooks by default.
+    `costs` says what pulls cost, by arm or in the order of the arms: cheap arms are pulled more
+    often. The run ends without a certificate after `budget` pulls, after `seconds`, or when the
+    numbers `extra["cost"]` add up to `cost` (if pulls return none, the `costs` do). A fixed-budget
+    policy spends `budget` pulls and stops by itself. With `storage` (a file name, a database
+    address, or the address of a `bestk serve`: `http://HOST:PORT`, with its token in BESTK_TOKEN)
+    the same call resumes a run that ended early. If several processes share the study, set a
+    `lease` longer than a pull takes. `progress` is called after every reward; True and False turn
+    the display on and off, which by default is shown on terminals and in notebooks.
 
-    Answers count in the order asked, so how long a pull takes may depend on its reward. Whether it
+    Rewards count in the order asked, so how long a pull takes may depend on its reward. Whether it
     fails may not, unless `lost="worst"` (docs/studies.md, "The order of answers").
     """
     require_function(pull, "pull")  # before a file is made

@@ -76,7 +76,7 @@ class ItemSet:
         known = None if history is None else History.of(history, len(items), rewards)
         if known is not None and target != "items":
             raise InputError(
-                f"a history was refused: with target={target!r} each arm's own scores count alone"
+                f"a history was refused: with target={target!r} only each arm's own scores count"
             )
         return cls(len(items), digest(items), target, known)
 

@@ -38,7 +38,7 @@ def reading(path: Address) -> Iterator[None]:
         raise
     except UNREADABLE as error:
         raise StorageError(
-            f"{path} was refused: its log makes no study ({type(error).__name__}: {error});"
+            f"{path} was refused: its log does not make a study ({type(error).__name__}: {error});"
             f" `bestk doctor {path}` says what can be recovered"
         ) from error
 

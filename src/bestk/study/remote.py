@@ -295,8 +295,8 @@ class Server:
 def connect(url: str, token: str | None = None) -> Server:
     """The studies of a `bestk serve` at `http://HOST:PORT` or `https://HOST`.
 
-    The token is that of the environment variable BESTK_TOKEN where none is given. Requests are
-    repeated for a minute, with growing pauses, when the server does not answer; none counts twice.
+    The token defaults to that in the environment variable BESTK_TOKEN. If the server does not
+    answer, requests are retried for a minute, with growing pauses; none counts twice.
     """
     return Server(Connection(url, token))
 

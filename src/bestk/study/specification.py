@@ -239,14 +239,14 @@ def specify(
     seed = secrets.randbits(48) if seed is None else integer(seed, "seed")
     lease = None if lease is None else duration(lease, "lease")
     if lease == math.inf:
-        raise InputError("lease=inf was refused: leave it out, and no pull lapses")
+        raise InputError("lease=inf was refused: leave it out, and no pull expires")
     max_arms = None if max_arms is None else integer(max_arms, "max_arms")
     problem = Problem(decision, **{**DEFAULTS, **settings})
     made = Specification(labels, problem, seed, lease, max_arms, lost, items=items)
     _, configured = made.configure(len(labels))  # refuses what cannot be an open study
     if configured.judge is not None and items is not None:
         raise InputError(
-            f"items were refused: {problem.policy}, a policy in Python, knows nothing of them"
+            f"items were refused: {problem.policy}, a policy in Python, cannot use them"
         )
     if isinstance(configured.policy.python, str):  # one of ours
         Stepped(configured, problem, made.seed)  # refuses what it cannot start with

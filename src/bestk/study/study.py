@@ -35,32 +35,32 @@ _event = partial(tuple.__new__, Event)  # quicker than its own constructor
 
 
 class Study(Figures):
-    """Find the best arms from observations as they come, crash-safe and shareable.
+    """Find the best arms from observations as they arrive, crash-safe and shareable.
 
-    `arms` are any hashable labels (in a file: texts, numbers, or tuples of them), `k` of which are
-    wanted, or a `decision` class over them. Rewards are held to the assumption `rewards`, by
-    default numbers in [0, 1]. `storage` is a file name, a `postgresql://` address, a `Storage`, or
-    None for memory. A study that is there already is opened: what is given must then agree with it.
-    Open pulls of a process that has died are handed out again first, with the same ids, except with
-    a `lease` (seconds), after which they are given up. Several threads may call all methods.
+    `arms` are any hashable labels (in a file: texts, numbers, or tuples of them), of which `k` are
+    wanted, or a `decision` class over them. Rewards are checked against the assumption `rewards`,
+    by default numbers in [0, 1]. `storage` is a file name, a `postgresql://` address, a `Storage`,
+    or None for memory. If the study is already there, it is opened, and the settings must agree
+    with it. Open pulls of a process that has died are handed out again first, with the same ids,
+    except with a `lease` (seconds), after which they are given up. All methods are thread-safe.
 
-    Answers may come back in any order: they count in the order asked (docs/studies.md). A pull that
+    Rewards may come back in any order: they count in the order asked (docs/studies.md). A pull that
     fails, is given up or whose lease runs out never counts, and a new attempt is a new pull. With
-    `lost="skip"` such pulls are passed over, which assumes that what is lost does not depend on its
-    reward; with `lost="worst"` they count as the worst that they can have been, without assumption
-    (Ratings and Bounded rewards).
+    `lost="skip"` such pulls are passed over, which assumes that losses do not depend on the reward;
+    with `lost="worst"` they count as the worst reward possible, with no assumption (Ratings and
+    Bounded rewards).
 
     With `items` the study is an evaluation (docs/evaluation.md): pulls carry an item, every arm
     scores each item at most once, and the means over these items are compared. A pull that fails
     counts as the lowest score. With `target="population"` the items are a sample, and the means
     over the population that they come from are compared.
 
-    `costs` (by arm, or in their order) are what pulls cost: cheap arms are pulled more, to the same
-    guarantee (docs/e-lucb.md, "Costs").
+    `costs` (by arm, or in the order of the arms) says what pulls cost: cheap arms are pulled more
+    often, with the same guarantee (docs/e-lucb.md, "Costs").
 
-    With `max_arms` arms may be added and withdrawn at any time, up to so many in all; the guarantee
-    stays, at a price: every bound then has level delta / (2 max_arms), and the product of two sides
-    is not used (docs/e-lucb.md, Theorem 5).
+    With `max_arms`, arms may be added and withdrawn at any time, up to that many in all; the
+    guarantee stays, at a price: every bound then has level delta / (2 max_arms), and the product of
+    both sides' evidence is not used (docs/e-lucb.md, Theorem 5).
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Study(Figures):
     # --- ask and tell -----------------------------------------------------------------------------
 
     def ask(self, n: int = 1) -> list[Pull]:
-        """Up to n pulls to make next, open ones taken into account; empty once it has stopped.
+        """Up to n pulls to make next, given those still open; empty once the study has stopped.
 
         Also empty, or fewer, while what is told would be enough but earlier pulls are open: tell
         those (`waiting_for`), or give them up.
@@ -206,8 +206,8 @@ class Study(Figures):
         """Refuse `what`, which breaks the order of samples, where the policy's proof needs it."""
         if self._fold.spec.family == LIL_UCB:
             raise InputError(
-                f"{what} was refused: lil-ucb is what its theorem says only if its own rule chose"
-                " every sample, one after the other"
+                f"{what} was refused: the theorem of lil-ucb holds only if its own rule chose every"
+                " sample, one after the other"
             )
 
     def _pull(self, key: str) -> Pull:
@@ -220,9 +220,9 @@ class Study(Figures):
     def tell(self, pull: Pull | str, reward: float, extra: Any = None) -> None:
         """Record the reward of a pull, exactly once; durable on return.
 
-        A second answer is refused, except the same value again, which changes nothing. A reward
+        A second, different value is refused; telling the same value again changes nothing. A reward
         that the assumption rules out is refused, and the pull stays open. `extra` (JSON: a
-        transcript, tokens, costs) is kept with the answer; nothing decides by it.
+        transcript, tokens, costs) is kept with the reward; no decision depends on it.
         """
         self._tell(pull, reward, extras.written(extra))
 
@@ -240,7 +240,7 @@ class Study(Figures):
         self.tell_many([(pull, reward)])
 
     def tell_many(self, answers: Iterable[tuple[Pull | str, float]]) -> None:
-        """Several answers at once, all or none: much faster where storage is a file."""
+        """Record several rewards at once, all or nothing: much faster if the storage is a file."""
         pairs = [(*pair, "") for pair in read_pairs(answers)]
         with self._lock:
             with self._journal.alone():  # who might answer one of them meanwhile

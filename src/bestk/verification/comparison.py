@@ -92,7 +92,7 @@ def check_arms(certificate: Certificate, statistics: Statistics, report: Report)
             wrong["bounds"].append(arm["label"])
     total = sum(sum(lost[what]) for what in schema.PULLS)
     required = dict.fromkeys(wrong, "of every arm as recomputed")
-    required["lost pulls"] += f"; {total} pulls had brought no observation by the stop"
+    required["lost pulls"] += f"; {total} pulls had returned no observation by the stop"
     for name, labels in wrong.items():
         found = f"other numbers of {some(labels)}" if labels else "the same"
         report.add(name, not labels, required[name], found)

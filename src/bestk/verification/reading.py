@@ -53,7 +53,7 @@ def read_certificate(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         data = strict_json(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} was refused: it is no certificate ({error})") from error
+        raise InputError(f"{path} was refused: it is not a certificate ({error})") from error
     check_shape(data)
     return dict(data)
 
@@ -62,7 +62,9 @@ def check_shape(data: Any) -> None:
     """Refuse what is not laid out as a certificate of its format is."""
     written = data.get("format") if isinstance(data, dict) else None
     if type(written) is not int or written < 1:
-        raise InputError('no certificate: a JSON object with a "format" of 1 or more was expected')
+        raise InputError(
+            'not a certificate: a JSON object with a "format" of 1 or more was expected'
+        )
     if written not in schema.FORMATS:
         raise InputError(
             f"the certificate was refused: it was written by a newer bestk (format {written}, this"
@@ -71,4 +73,4 @@ def check_shape(data: Any) -> None:
     try:
         schema.check(data, schema.FORMATS[written], "")
     except RecursionError:
-        raise InputError("no certificate: it is nested too deeply") from None
+        raise InputError("not a certificate: it is nested too deeply") from None

@@ -188,10 +188,10 @@ def _check_fields(value: Any, fields: Mapping[str, Shape], where: str) -> None:
     if type(value) is not dict:
         raise _refused(what, value, "a JSON object")
     if missing := [name for name in fields if name not in value]:
-        raise InputError(f"no certificate: {what} lacks the fields {', '.join(missing)}")
+        raise InputError(f"not a certificate: {what} lacks the fields {', '.join(missing)}")
     if odd := [name for name in value if name not in fields]:
         raise InputError(
-            f"no certificate: {what} has the unknown fields {', '.join(map(str, odd))}"
+            f"not a certificate: {what} has the unknown fields {', '.join(map(str, odd))}"
         )
     for name, shape in fields.items():
         check(value[name], shape, f"{where}.{name}" if where else name)
@@ -199,4 +199,4 @@ def _check_fields(value: Any, fields: Mapping[str, Shape], where: str) -> None:
 
 def _refused(where: str, value: Any, wanted: str) -> InputError:
     shown = repr(value) if len(repr(value)) <= 80 else f"{repr(value)[:77]}..."
-    return InputError(f"no certificate: {where} is {shown}; {wanted} was expected")
+    return InputError(f"not a certificate: {where} is {shown}; {wanted} was expected")
