@@ -19,7 +19,7 @@ from bestk.study.calls import required
 from bestk.study.extras import is_number, split
 from bestk.study.hosting import hosted
 from bestk.study.identification import how_to_resume, open_or_connect
-from bestk.study.live import own, shown
+from bestk.study.live import shown
 from bestk.study.pulls import Pull
 from bestk.study.result import Result
 from bestk.study.runner import BACKOFF, RETRIES, AnyStudy, Progress, Runner
@@ -191,7 +191,7 @@ def evaluate(
     runner = Runner(
         study, repeated(score, repeats), executor=executor, parallel=parallel, budget=budget,
         seconds=seconds, cost=cost, timeout=timeout, retries=retries, backoff=backoff, rate=rate,
-        on_fail=on_fail, progress=own(progress), resume=how_to_resume(storage, "evaluation"),
+        on_fail=on_fail, resume=how_to_resume(storage, "evaluation"),
     )  # fmt: skip
     with shown(runner, progress):
         return summarise(study, runner.run())
