@@ -13,10 +13,8 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from bestk.verification.arrays import Bools, Floats
 
 TOLERANCE = 1e-6  # of a binary program: how far a row may be outside its bounds
 FAR = 8.0  # weights beside their differences, up to which HiGHS is precise enough
