@@ -180,7 +180,11 @@ def _read(path: Path, data: dict[str, Any]) -> StudyFile:
             raise InputError(f"{name} was refused: it comes from the JSON printed; give {needed}")
     template = Template(pull["command"], shell=pull.get("shell", False))
     values, folder = _arms(data.get("arms")), path.parent
-    on = _items(folder, items) if "items" in data else None
+    on = None
+    if "items" in data:
+        if "file" not in items:
+            raise InputError("file is missing from [items]")
+        on = read_items_file(folder / items["file"])
     for label, own in values.items():
         for item in (on or ({},))[:1]:
             template.fill(label, own if on is None else {**own, **placeholders(item)})
@@ -222,12 +226,6 @@ def _read(path: Path, data: dict[str, Any]) -> StudyFile:
         target=target,
         repeats=pull.get("repeats", 1),
     )
-
-
-def _items(folder: Path, section: dict[str, Any]) -> tuple[Any, ...]:
-    if "file" not in section:
-        raise InputError("file is missing from [items]")
-    return read_items_file(folder / section["file"])
 
 
 def _check_evaluation(

@@ -84,9 +84,14 @@ class Extras:
             self.interrupted.add(key)
         if extra.get(ENDLESS) is True:
             self.endless = min(self.endless, reward)
-        for name, value in extra.items():
-            if is_number(value):
-                self.totals[name] += value
+        add_numbers(self.totals, extra)
+
+
+def add_numbers(totals: Counter[str], extra: Any) -> None:
+    """Add the numbers of an extra to the sums by name."""
+    for name, value in extra.items() if isinstance(extra, dict) else ():
+        if is_number(value):
+            totals[name] += value
 
 
 def is_number(value: object) -> bool:

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bestk.arguments import require_function
-from bestk.study.result import Result, interval, number, printed
+from bestk.study.result import ArmResult, Result, interval, number, printed
 from bestk.study.runner import Progress, Runner
 
 if TYPE_CHECKING:
@@ -147,7 +147,8 @@ class Display:
         if now < self._next:
             return
         result = self.runner.study.summary(None)
-        self.painter.draw(self.lines(result, now - self.started), _rows(result))
+        rows = [_row(arm, result.unit) for arm in result.ranked[:ROWS]]
+        self.painter.draw(self.lines(result, now - self.started), rows)
         self._next = time.monotonic() + self.painter.every
 
     def lines(self, result: Result, elapsed: float) -> list[str]:
@@ -168,17 +169,9 @@ class Display:
         return lines
 
 
-def _rows(result: Result) -> list[tuple[str, ...]]:
-    return [
-        (
-            printed(arm.label),
-            number(arm.mean, "-", result.unit),
-            interval(arm, result.unit),
-            f"{arm.pulls:,}",
-            arm.status,
-        )
-        for arm in result.ranked[:ROWS]
-    ]
+def _row(arm: ArmResult, unit: str | None) -> tuple[str, ...]:
+    mean, ends = number(arm.mean, "-", unit), interval(arm, unit)
+    return printed(arm.label), mean, ends, f"{arm.pulls:,}", arm.status
 
 
 def is_notebook() -> bool:
