@@ -197,6 +197,7 @@ def _read(path: Path, data: dict[str, Any]) -> StudyFile:
     target = items.get("target", "items")
     params, pulls = spend(study.get("policy"), study.get("params"), budget.get("pulls"))
     study = {**study, "params": params or {}}
+    field, keeps = pull.get("json_field"), pull.get("extra", False)
     return StudyFile(
         name=study.get("name", path.stem),
         arms=tuple(values),
@@ -204,14 +205,7 @@ def _read(path: Path, data: dict[str, Any]) -> StudyFile:
         problem=_problem(study, data["arms"], None if target != "items" or on is None else len(on)),
         seed=study.get("seed"),
         lost=study.get("lost"),
-        pull=CommandPull(
-            template,
-            values,
-            folder,
-            pull.get("json_field"),
-            pull.get("timeout"),
-            pull.get("extra", False),
-        ),
+        pull=CommandPull(template, values, folder, field, pull.get("timeout"), keeps),
         retries=pull.get("retries", RETRIES),
         backoff=pull.get("backoff", BACKOFF),
         rate=pull.get("rate"),
@@ -283,15 +277,10 @@ def _problem(study: dict[str, Any], entries: list[Any], n_items: int | None) -> 
     return Problem(
         TopK(len(entries), study["k"]),
         make_rewards(study.get("rewards", "bounded"), study.get("sigma"), **ends),
-        study.get("delta", 0.05),
-        study.get("epsilon", 0.0),
-        study.get("policy"),
-        study.get("variant"),
-        study.get("params", {}),
-        study.get("direction", "maximize") == "maximize",
-        n_items,
-        costs,
-    )
+        study.get("delta", 0.05), study.get("epsilon", 0.0),
+        study.get("policy"), study.get("variant"), study["params"],
+        study.get("direction", "maximize") == "maximize", n_items, costs,
+    )  # fmt: skip
 
 
 def _arms(entries: object) -> dict[str, dict[str, str]]:
