@@ -155,11 +155,9 @@ def _assumptions(fold: Fold) -> tuple[str, ...]:
             " a pull is lost does not depend on its reward"
         )
     if cut := len(fold.extras.interrupted):
-        runs = (
-            "1 run was interrupted and counts"
-            if cut == 1
-            else f"{cut:,} runs were interrupted and count"
-        )
+        runs = "1 run was interrupted and counts"
+        if cut > 1:
+            runs = f"{cut:,} runs were interrupted and count"
         found.append(f"{runs} as cut, so interrupts do not single one arm out")
     if again := _made_again(fold):
         found.append(
