@@ -34,11 +34,7 @@ def summarise(name: str, fold: Fold, seconds: float, ended: Stopped | None) -> R
     if stopped is not None:
         answer, waiting = [fold.rows[arm] for arm in stopped], []
     else:
-        waiting = fold.blocking
-        if isinstance(fold, ForeignFold):
-            answer = fold.present_answer()
-        else:
-            answer = fold.planner.answer(held)
+        answer, waiting = fold.present_answer(), fold.blocking
     proving = configured.judge or configured
     proved, epsilon = _proved(fold, answer)
     certified = proved and stopped is not None
@@ -180,7 +176,7 @@ def _pulls(many: int) -> str:
 def _warnings(fold: Fold) -> tuple[str, ...]:
     """A policy in Python that failed, and data that contradict the reward assumption."""
     found: list[str] = []
-    if isinstance(fold, ForeignFold) and fold.failure is not None:
+    if fold.failure is not None:
         found.append(f"{fold.failure}. The answer shown is that of bestk's own evidence")
     arms = fold.tally.contradicting()
     if not arms.size:

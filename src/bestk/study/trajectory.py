@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -79,13 +80,14 @@ def replay(
             columns.append(_look(fold, arms))
     nothing = np.full((4, len(arms), 0), math.nan)
     pulls, means, low, high = np.stack(columns, axis=-1) if columns else nothing
-    lost = zip(fold.all_labels, fold.given_up, strict=True)
+    given_up = Counter[Hashable]()
+    for (_, arm), many in fold.lost.items():
+        given_up[fold.all_labels[arm]] += many
     return Trajectory(
         tuple(arms), np.array(samples, np.int64), np.array(answered, np.int64),
         pulls, means, low, high,
-        given_up={label: count for label, count in lost if count}, expired=len(lapsed),
-        events=fold.seen, began=fold.first, ended=fold.last,
-        hashed=hashed, sha256=sha256 or digest.hexdigest(),
+        given_up=given_up, expired=len(lapsed), events=fold.seen,
+        began=fold.first, ended=fold.last, hashed=hashed, sha256=sha256 or digest.hexdigest(),
     )  # fmt: skip
 
 
