@@ -182,7 +182,7 @@ def test_an_entry_that_says_nothing_of_its_proof_is_caught(monkeypatch, tmp_path
 
 
 def test_settings_that_are_not_refused_are_caught(monkeypatch, tmp_path):
-    monkeypatch.setattr("bestk.testing.policies.Problem", lambda **_: None)
+    monkeypatch.setattr("bestk.testing.entries.Problem", lambda **_: None)
     assert survived(around(Around, "lil-rand-lucb"), ENTRIES["single"], tmp_path) == set()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
@@ -32,7 +33,7 @@ Dask = Annotated[
 def workers(address: str | None, jobs: int | None) -> Iterator[tuple[int | None, Executor | None]]:
     """How many threads do the work, and whose: a cluster's, or without an address those here."""
     if address is None:
-        yield jobs, None
+        yield os.cpu_count() if jobs is None else jobs, None
         return
     if jobs is not None:
         raise InputError("--jobs was refused: with --dask, the workers' threads are used")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +15,7 @@ from bestk.errors import InputError, UnknownName
 from bestk.output import check_output, replacing
 
 if TYPE_CHECKING:
-    from bestk.simulation import Instance, SimulationResult
+    from bestk.simulation import Instance
 
 
 def compare(
@@ -37,9 +36,7 @@ def compare(
         ),
     ] = None,
     delta: inputs.Delta = 0.01,
-    epsilon: Annotated[
-        float, typer.Option(help="Slack: arms this close to the K-th best may be answered.")
-    ] = 0.0,
+    epsilon: inputs.Slack = 0.0,
     runs: Annotated[int, typer.Option(help="Independent runs of every policy.")] = 100,
     seed: inputs.Seed = 1,
     rewards: inputs.Family = None,
@@ -62,10 +59,9 @@ def compare(
 
     Example: bestk compare 1-sparse:20:2 1-sparse:50:2 --policy e-lucb --policy lucb++ --out t.tex
     """
-    from bestk import simulation
     from bestk.report.paper_table import KINDS, PaperTable
     from bestk.report.terminal import tables
-    from bestk.simulation.comparison import entries
+    from bestk.simulation.comparison import compared, entries
 
     for file in out or ():
         if file.suffix not in KINDS:
@@ -82,18 +78,13 @@ def compare(
         progress("comparing", runs * len(todo) * len(made)) as advance,
     ):
         for text, each in zip(instances, made, strict=True):
-            settings: dict[str, Any] = {
-                "delta": delta, "epsilon": epsilon, "runs": runs, "seed": seed,
-                "rewards": inputs.assumed_rewards(each, rewards, sigma, None, None, None, False),
-                "max_samples": max_samples, "budget": budget, "executor": executor,
-                "jobs": threads if threads is not None else os.cpu_count(),
-                "progress": lambda done, text=text: advance(done, text),
-            }  # fmt: skip
-            results: list[SimulationResult] = [
-                simulation.simulate(each, x.policy, x.variant, params=x.params, **settings)
-                for x in todo
-            ]
-            found.append(simulation.Comparison(tuple(results)))
+            comparison = compared(
+                each, todo, delta=delta, epsilon=epsilon, runs=runs, seed=seed,
+                rewards=inputs.assumed_rewards(each, rewards, sigma, None, None),
+                max_samples=max_samples, budget=budget, executor=executor, jobs=threads,
+                progress=lambda done, text=text: advance(done, text),
+            )  # fmt: skip
+            found.append(comparison)
     table = PaperTable(found)
     for file in out or ():
         with replacing(file) as draft:

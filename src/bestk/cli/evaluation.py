@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -66,16 +66,16 @@ def eval_(
     """
     settings = {
         "k": k, "delta": delta, "epsilon": epsilon, "low": low, "high": high, "seed": seed,
-        "runs": runs,
+        "runs": runs, "array": array, "minimize": minimize or None,
     }  # fmt: skip
     given = {name: value for name, value in settings.items() if value is not None}
     if (file is None) == (table is None):
         raise InputError("give either a study.toml with [items], or --table with finished scores")
     if table is not None:
-        _replay(table, array, given, minimize, json)
+        _replay(table, given, json)
         return
     assert file is not None
-    for name in [*given, *(["array"] if array else []), *(["minimize"] if minimize else [])]:
+    for name in given:
         raise InputError(f"--{name} goes with --table; a study.toml has its own settings")
     from bestk.commands.study_file import read_study_file
 
@@ -85,20 +85,18 @@ def eval_(
     run_to_the_end(found, f"bestk eval {shlex.quote(str(file))}", json)
 
 
-def _replay(
-    table: Path, array: str | None, given: dict[str, float], minimize: bool, json: bool
-) -> None:
+def _replay(table: Path, given: dict[str, Any], json: bool) -> None:
     from bestk.commands.replayed import replay_table
     from bestk.simulation.tables import read_table
 
     if "k" not in given:
         raise InputError("--k is missing: how many arms should be found?")
-    arms, scores = read_table(table, array)
-    with progress("evaluating", int(given.get("runs", 1))) as advance:
+    maximize = not given.pop("minimize", False)
+    arms, scores = read_table(table, given.pop("array", None))
+    with progress("evaluating", given.get("runs", 1)) as advance:
         found = replay_table(
-            arms, scores, maximize=not minimize, progress=lambda n: advance(n, "evaluating"),
-            **given,  # type: ignore[arg-type]
-        )  # fmt: skip
+            arms, scores, maximize=maximize, progress=lambda n: advance(n, "evaluating"), **given
+        )
     if json:
         show_json(found.to_dict())
         return

@@ -118,16 +118,16 @@ def _studied(found: Examination | DatabaseExamination, each: Found) -> dict[str,
 
 
 def _show(data: dict[str, Any]) -> None:
-    from rich.table import Table
     from rich.text import Text
+
+    from bestk.report.terminal.tables import columns
 
     show(f"{data['file']}: {STATES.get(data['state'], data['state'])}")
     for finding in data["findings"] + data["notes"]:
         show(f"- {finding}")
     if data["studies"]:
-        table = Table()
-        for column in ("study", "events readable", "before the first damage", "these make"):
-            table.add_column(column, overflow="fold")
+        names = ("study", "events readable", "before the first damage", "these make")
+        table = columns(*names, fold=names)
         for each in data["studies"]:
             makes = each["problem"] or "nothing"
             if each["folds"]:

@@ -76,6 +76,9 @@ WithoutReplacement = Annotated[
 ]
 Minimize = Annotated[bool, typer.Option("--minimize", help="Rewards are costs: find the smallest.")]
 Delta = Annotated[float, typer.Option(help="Error probability allowed (nu in the paper).")]
+Slack = Annotated[
+    float, typer.Option(help="Slack: arms this close to the K-th best may be answered.")
+]
 Family = Annotated[
     str | None,
     typer.Option(

@@ -54,9 +54,7 @@ def plan(
         ),
     ] = None,
     delta: inputs.Delta = 0.01,
-    epsilon: Annotated[
-        float, typer.Option(help="Slack: arms this close to the K-th best may be answered.")
-    ] = 0.0,
+    epsilon: inputs.Slack = 0.0,
     epsilon_sweep: Annotated[
         str | None,
         typer.Option(
@@ -102,18 +100,9 @@ def plan(
         progress("planning", planning.total_runs(policies, runs, epsilon, slacks)) as advance,
     ):
         found = planning.plan(
-            made,
-            policies=policies,
-            delta=delta,
-            epsilon=epsilon,
-            epsilons=slacks,
-            rewards=assumed,
-            runs=runs,
-            seed=seed,
-            max_samples=max_samples,
-            jobs=jobs,
-            progress=advance,
-        )
+            made, policies=policies, delta=delta, epsilon=epsilon, epsilons=slacks, rewards=assumed,
+            runs=runs, seed=seed, max_samples=max_samples, jobs=jobs, progress=advance,
+        )  # fmt: skip
     if plot is not None:
         from bestk.report.figures import plan as plan_figure
 

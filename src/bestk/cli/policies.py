@@ -27,13 +27,8 @@ def policies(json: JsonList = False) -> None:
 
 def _described(policy: Any) -> dict[str, Any]:
     parameters = [
-        {
-            "name": parameter.name,
-            "default": parameter.default,
-            "choices": list(parameter.choices) or None,
-            "about": parameter.about,
-        }
-        for parameter in policy.parameters
+        {"name": p.name, "default": p.default, "choices": list(p.choices) or None, "about": p.about}
+        for p in policy.parameters
     ]
     return {
         **{name: getattr(policy, name) for name in ("name", "title", "source", "about")},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv as tables
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -107,7 +106,7 @@ def simulate(
     Example: bestk simulate --instance 1-sparse --arms 100 --k 2 --runs 200
     """
     from bestk import simulation
-    from bestk.simulation.comparison import entries
+    from bestk.simulation.comparison import compared, entries
 
     replay = data, array, draw
     if decision == "top-k":
@@ -130,41 +129,22 @@ def simulate(
         inputs.check_plot(plot)
     todo = entries(policy or [], variant, inputs.read_params(param))
     budgets = _budgets(budget)
-    found = []
     with (
         workers(dask, jobs) as (threads, executor),
         warnings_noted(),
         progress("simulating", runs * len(todo) * len(budgets)) as advance,
     ):
-        for size in budgets:
-            results = [
-                simulation.simulate(
-                    made,
-                    entry.policy,
-                    entry.variant,
-                    delta=delta,
-                    epsilon=epsilon,
-                    rewards=assumed,
-                    law=law,
-                    spread=spread,
-                    params=entry.params,
-                    runs=runs,
-                    seed=seed,
-                    max_samples=max_samples,
-                    budget=size,
-                    jobs=threads if threads is not None else os.cpu_count(),
-                    executor=executor,
-                    progress=lambda done: advance(done, "simulating"),
-                )
-                for entry in todo
-            ]
-            found.append(simulation.Comparison(tuple(results)))
+        found = [
+            compared(
+                made, todo, delta=delta, epsilon=epsilon, rewards=assumed, law=law, spread=spread,
+                runs=runs, seed=seed, max_samples=max_samples, budget=size, jobs=threads,
+                executor=executor, progress=lambda done: advance(done, "simulating"),
+            )
+            for size in budgets
+        ]  # fmt: skip
     if csv is not None:
         _write(csv, found)
-    if len(found) == 1:
-        _show(found[0], plot, json)
-    else:
-        _show_budgets(found, plot, json)
+    _show(found, plot, json)
 
 
 def _budgets(text: str | None) -> list[int | None]:
@@ -179,19 +159,6 @@ def _budgets(text: str | None) -> list[int | None]:
     return [*found]
 
 
-def _show_budgets(found: Sequence[Comparison], plot: Path | None, json: bool) -> None:
-    from bestk.report.terminal import tables as terminal
-
-    if plot is not None:
-        from bestk.report.figures import budgets
-
-        budgets.save(found, plot)
-    if json:
-        show_json({"budgets": [each.to_dict() for each in found]})
-    else:
-        show(terminal.budgets(found))
-
-
 def _write(csv: Path, found: Sequence[Comparison]) -> None:
     """Every run of every policy, at every budget."""
     from bestk.simulation.records import RUN_COLUMNS
@@ -203,23 +170,26 @@ def _write(csv: Path, found: Sequence[Comparison]) -> None:
             writer.writerows(each.rows())
 
 
-def _show(found: Comparison, plot: Path | None, json: bool) -> None:
+def _show(found: Sequence[Comparison], plot: Path | None, json: bool) -> None:
+    """Draw and print what was found, at one budget or at several."""
+    from bestk.report.figures import budgets, comparison
     from bestk.report.terminal import tables as terminal
 
-    if plot is not None:
-        from bestk.report.figures import comparison
-
-        comparison.save(found, plot)
-    if len(found.results) == 1:
-        result = found.results[0]
-        if json:
-            show_json(result.to_dict())
-        else:
-            show(terminal.simulation(result))
+    first, several = found[0], len(found) > 1
+    if plot is not None and several:
+        budgets.save(found, plot)
+    elif plot is not None:
+        comparison.save(first, plot)
+    if several and json:
+        show_json({"budgets": [each.to_dict() for each in found]})
+    elif several:
+        show(terminal.budgets(found))
     elif json:
-        show_json(found.to_dict())
+        show_json((first if len(first.results) > 1 else first.results[0]).to_dict())
+    elif len(first.results) > 1:
+        show(terminal.comparison(first))
     else:
-        show(terminal.comparison(found))
+        show(terminal.simulation(first.results[0]))
 
 
 def _structured(

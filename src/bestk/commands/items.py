@@ -29,16 +29,14 @@ def read_items_file(path: Path) -> tuple[Any, ...]:
     if kind == ".csv":
         items = _rows(path, text)
     else:
-        numbered = ((n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip())
-        read = _value if kind in JSON_LINES else _line
-        items = [read(path, number, line) for number, line in numbered]
+        items = [
+            _value(path, number, line) if kind in JSON_LINES else line
+            for number, line in enumerate(text.splitlines(), 1)
+            if line.strip()
+        ]
     if not items:
         raise InputError(f"items of {path} were refused: there are none")
     return tuple(items)
-
-
-def _line(_path: Path, _number: int, line: str) -> str:
-    return line
 
 
 def _value(path: Path, number: int, line: str) -> Any:

@@ -12,7 +12,7 @@ from bestk.kernels.types import FloatArray, IntArray
 from bestk.rewards import Bounded
 from bestk.simulation import replay, simulate
 from bestk.simulation.spreading import Progress
-from bestk.study.evaluation import Evaluation, evaluate
+from bestk.study.evaluation import evaluate
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,25 +43,13 @@ class Replayed:
     def to_dict(self) -> dict[str, Any]:
         """What `bestk eval --table --json` prints."""
         found = self.evaluations
+        counts = {"mean": float(found.mean()), "min": int(found.min()), "max": int(found.max())}
         return {
-            "arms": len(self.arms),
-            "items": self.items,
-            "table": self.table,
-            "k": self.k,
-            "delta": self.delta,
-            "epsilon": self.epsilon,
-            "seed": self.seed,
-            "runs": found.size,
-            "evaluations": {
-                "mean": float(found.mean()),
-                "min": int(found.min()),
-                "max": int(found.max()),
-            },
-            "share": self.share,
-            "answer": self.answer,
-            "best": self.best,
+            "arms": len(self.arms), "items": self.items, "table": self.table, "k": self.k,
+            "delta": self.delta, "epsilon": self.epsilon, "seed": self.seed, "runs": found.size,
+            "evaluations": counts, "share": self.share, "answer": self.answer, "best": self.best,
             "wrong": self.wrong,
-        }
+        }  # fmt: skip
 
 
 def replay_table(
@@ -90,19 +78,14 @@ def replay_table(
     )
     answer = None
     if result.runs == 1:
-        live = _evaluated(arms, scores, k=k, low=low, high=high, maximize=maximize, **settings)
+        rows = dict(zip(arms, scores, strict=True))
+        live = evaluate(
+            arms, range(scores.shape[1]), lambda arm, item: float(rows[arm][item]), k=k, low=low,
+            high=high, maximize=maximize, **settings,
+        )  # fmt: skip
         answer = [str(label) for label in live.top]
     ranked = np.argsort(-instance.values, kind="stable")[: instance.decision.k].tolist()  # type: ignore[attr-defined]
     return Replayed(
         arms, scores.shape[1], k, delta, epsilon, seed, result.samples, result.wrong,
         [arms[arm] for arm in ranked], answer,
     )  # fmt: skip
-
-
-def _evaluated(arms: Sequence[str], scores: FloatArray, **settings: Any) -> Evaluation:
-    rows = dict(zip(arms, scores, strict=True))
-
-    def score(arm: str, item: int) -> float:
-        return float(rows[arm][item])
-
-    return evaluate(arms, range(scores.shape[1]), score, **settings)

@@ -180,7 +180,11 @@ def _read(path: Path, data: dict[str, Any]) -> StudyFile:
             raise InputError(f"{name} was refused: it comes from the JSON printed; give {needed}")
     template = Template(pull["command"], shell=pull.get("shell", False))
     values, folder = _arms(data.get("arms")), path.parent
-    on = _items(folder, items) if "items" in data else None
+    on = None
+    if "items" in data:
+        if "file" not in items:
+            raise InputError("file is missing from [items]")
+        on = read_items_file(folder / items["file"])
     for label, own in values.items():
         for item in (on or ({},))[:1]:
             template.fill(label, own if on is None else {**own, **placeholders(item)})
@@ -193,6 +197,7 @@ def _read(path: Path, data: dict[str, Any]) -> StudyFile:
     target = items.get("target", "items")
     params, pulls = spend(study.get("policy"), study.get("params"), budget.get("pulls"))
     study = {**study, "params": params or {}}
+    field, keeps = pull.get("json_field"), pull.get("extra", False)
     return StudyFile(
         name=study.get("name", path.stem),
         arms=tuple(values),
@@ -200,14 +205,7 @@ def _read(path: Path, data: dict[str, Any]) -> StudyFile:
         problem=_problem(study, data["arms"], None if target != "items" or on is None else len(on)),
         seed=study.get("seed"),
         lost=study.get("lost"),
-        pull=CommandPull(
-            template,
-            values,
-            folder,
-            pull.get("json_field"),
-            pull.get("timeout"),
-            pull.get("extra", False),
-        ),
+        pull=CommandPull(template, values, folder, field, pull.get("timeout"), keeps),
         retries=pull.get("retries", RETRIES),
         backoff=pull.get("backoff", BACKOFF),
         rate=pull.get("rate"),
@@ -222,12 +220,6 @@ def _read(path: Path, data: dict[str, Any]) -> StudyFile:
         target=target,
         repeats=pull.get("repeats", 1),
     )
-
-
-def _items(folder: Path, section: dict[str, Any]) -> tuple[Any, ...]:
-    if "file" not in section:
-        raise InputError("file is missing from [items]")
-    return read_items_file(folder / section["file"])
 
 
 def _check_evaluation(
@@ -285,15 +277,10 @@ def _problem(study: dict[str, Any], entries: list[Any], n_items: int | None) -> 
     return Problem(
         TopK(len(entries), study["k"]),
         make_rewards(study.get("rewards", "bounded"), study.get("sigma"), **ends),
-        study.get("delta", 0.05),
-        study.get("epsilon", 0.0),
-        study.get("policy"),
-        study.get("variant"),
-        study.get("params", {}),
-        study.get("direction", "maximize") == "maximize",
-        n_items,
-        costs,
-    )
+        study.get("delta", 0.05), study.get("epsilon", 0.0),
+        study.get("policy"), study.get("variant"), study["params"],
+        study.get("direction", "maximize") == "maximize", n_items, costs,
+    )  # fmt: skip
 
 
 def _arms(entries: object) -> dict[str, dict[str, str]]:

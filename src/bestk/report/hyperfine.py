@@ -74,13 +74,9 @@ def as_markdown(found: Sequence[Timing]) -> str:
     for one in found:
         spread = "" if one.stddev is None else f" ± {shown(one.stddev)}"
         name = printable(one.command).replace("|", r"\|")
-        cells = (
-            f"`{name}`",
-            shown(one.mean) + spread,
-            shown(min(one.times)),
-            shown(max(one.times)),
-        )
-        lines.append(f"| {' | '.join((*cells, _relative(one, fastest)))} |")
+        ends = shown(min(one.times)), shown(max(one.times))
+        cells = f"`{name}`", shown(one.mean) + spread, *ends, _relative(one, fastest)
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -87,19 +87,11 @@ class PaperTable:
             return " & ".join(map(_latex, row)) + r" \\"
 
         align = "l" + "r" * (len(self.head) - 1)
-        body = [r"\toprule", line(self.head), r"\midrule", *map(line, self.rows()), r"\bottomrule"]
-        return "\n".join(
-            [
-                "% needs \\usepackage{booktabs}",
-                r"\begin{table}",
-                rf"\caption{{{_latex(self.caption)}}}",
-                rf"\begin{{tabular}}{{{align}}}",
-                *body,
-                r"\end{tabular}",
-                r"\end{table}",
-                "",
-            ]
-        )
+        lines = ["% needs \\usepackage{booktabs}", r"\begin{table}"]
+        lines += [rf"\caption{{{_latex(self.caption)}}}", rf"\begin{{tabular}}{{{align}}}"]
+        lines += [r"\toprule", line(self.head), r"\midrule", *map(line, self.rows())]
+        lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}", ""]
+        return "\n".join(lines)
 
 
 def cell(result: SimulationResult) -> str:

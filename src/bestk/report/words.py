@@ -49,15 +49,12 @@ def ordinal(number: int) -> str:
 
 def sums(result: Result) -> list[tuple[str, str]]:
     """What pulls have used: processor times of a race in seconds, others as they are."""
-    is_timed = result.unit == SECONDS and {"user", "system"} <= result.totals.keys()
+    timed, totals = {"user", "system"}, result.totals
+    if result.unit != SECONDS or not timed <= totals.keys():
+        timed = set()
     return [
-        (
-            f"sum of {name}",
-            number(value, "0", SECONDS)
-            if is_timed and name in ("user", "system")
-            else f"{value:,.6g}",
-        )
-        for name, value in result.totals.items()
+        (f"sum of {name}", number(value, "0", SECONDS) if name in timed else f"{value:,.6g}")
+        for name, value in totals.items()
     ]
 
 

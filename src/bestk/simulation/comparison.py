@@ -11,6 +11,8 @@ import numpy as np
 
 from bestk.errors import InputError
 from bestk.policies import find
+from bestk.simulation.engine import simulate
+from bestk.simulation.instances import Instance
 from bestk.simulation.records import SimulationResult, frame
 
 if TYPE_CHECKING:
@@ -99,3 +101,12 @@ class Comparison:
     def to_pandas(self) -> DataFrame:
         """A row for every run of every policy; needs pandas."""
         return frame(self.rows())
+
+
+def compared(instance: Instance, policies: Sequence[Entry], **settings: Any) -> Comparison:
+    """Simulations of these policies, with the same settings of `simulate`."""
+    results = (
+        simulate(instance, each.policy, each.variant, params=each.params, **settings)
+        for each in policies
+    )
+    return Comparison(tuple(results))

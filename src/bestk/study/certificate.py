@@ -28,8 +28,8 @@ from bestk.study.fold import Fold
 from bestk.study.foreign import new_fold
 from bestk.study.intervals import in_units, intervals
 from bestk.study.reading import open_storage, open_study
-from bestk.study.result import Result
 from bestk.study.specification import Specification
+from bestk.study.study import Study
 from bestk.verification.log import line
 from bestk.verification.schema import OF_ITEMS, OLD_WARNING, WARNINGS
 
@@ -40,31 +40,31 @@ BATCH = 50_000  # events folded at a time
 def make_certificate(path: Address, name: str | None = None) -> dict[str, Any]:
     """The certificate of a study in a file, confirmed by `verification`."""
     study = open_study(path, name)
+    why = _why_not(study)
+    if why is None:
+        from bestk.verification import verify  # the special functions that it needs take a while
+
+        log = open_storage(path).read(study.name)
+        made = _certificate(study.name, study.specification, log, study.stopped_at)
+        report = verify(made, path)
+        if report.verified:
+            return made
+        wrong = "; ".join(f"{check.name}: {check.detail}" for check in report.failed)
+        why = f"its log does not bear out the stop it tells of ({wrong})"
+    raise NothingToCertifyError(f"study '{study.name}' is not certified: {why}")
+
+
+def _why_not(study: Study) -> str | None:
+    """Why there is nothing to certify; None where a certificate can be made."""
     configured = study.problem.configure(0, study.specification.max_arms)
-    unproved = f"study '{study.name}' is not certified"
     if (configured.judge or configured).guarantee is None:
         variant = f", variant {study.problem.variant}" if study.problem.variant else ""
-        why = f"nothing is proved of {study.problem.policy}{variant}"
-        raise NothingToCertifyError(f"{unproved}: {why}, so there is nothing to certify")
+        proved = f"nothing is proved of {study.problem.policy}{variant}"
+        return f"{proved}, so there is nothing to certify"
     if not study.is_stopped:
-        why = "its rule has not stopped yet"
-        raise NothingToCertifyError(f"{unproved}: {why}, so there is nothing to certify")
-    if configured.judge is not None and not study.result.certified:
-        raise NothingToCertifyError(f"{unproved}: {_short_of(study.result)}")
-    from bestk.verification import verify  # the special functions that it needs take a while
-
-    log = open_storage(path).read(study.name)
-    made = _certificate(study.name, study.specification, log, study.stopped_at)
-    report = verify(made, path)
-    if not report.verified:
-        wrong = "; ".join(f"{check.name}: {check.detail}" for check in report.failed)
-        why = "its log does not bear out the stop it tells of"
-        raise NothingToCertifyError(f"{unproved}: {why} ({wrong})")
-    return made
-
-
-def _short_of(result: Result) -> str:
-    """Why the answer of a policy in Python is not certified."""
+        return "its rule has not stopped yet, so there is nothing to certify"
+    if configured.judge is None or (result := study.result).certified:
+        return None
     why = "the policy has stopped, and the evidence does not prove its answer at the study's slack"
     if result.certifiable_epsilon is None:
         return why

@@ -16,10 +16,10 @@ from bestk.errors import InputError, UnknownName
 from bestk.rewards import Bounded
 from bestk.storage import Storage
 from bestk.study.calls import required
-from bestk.study.extras import is_number, split
+from bestk.study.extras import add_numbers, split
 from bestk.study.hosting import hosted
 from bestk.study.identification import how_to_resume, open_or_connect
-from bestk.study.live import own, shown
+from bestk.study.live import shown
 from bestk.study.pulls import Pull
 from bestk.study.result import Result
 from bestk.study.runner import BACKOFF, RETRIES, AnyStudy, Progress, Runner
@@ -85,21 +85,15 @@ def cells(study: AnyStudy) -> Iterable[Cell]:
 
 
 def _mean_of(values: list[Any]) -> Any:
-    """The mean score, and what came beside the scores, if anything did."""
+    """The mean score; beside it, if anything came beside the scores, sums of numbers, and all."""
     scores, extras = zip(*map(split, values), strict=True)
     mean = sum(map(float, scores)) / len(scores)
-    return mean if all(extra is None for extra in extras) else (mean, _joined(extras))
-
-
-def _joined(extras: Iterable[Any]) -> dict[str, Any]:
-    """What came beside several scores: sums of numbers, lists of everything."""
-    kept = list(extras)
+    if all(extra is None for extra in extras):
+        return mean
     totals: Counter[str] = Counter()
-    for extra in kept:
-        for name, value in extra.items() if isinstance(extra, dict) else ():
-            if is_number(value):
-                totals[name] += value
-    return {**totals, "repeats": kept}
+    for extra in extras:
+        add_numbers(totals, extra)
+    return mean, {**totals, "repeats": list(extras)}
 
 
 async def _awaited_mean(values: list[Any]) -> Any:
@@ -191,7 +185,7 @@ def evaluate(
     runner = Runner(
         study, repeated(score, repeats), executor=executor, parallel=parallel, budget=budget,
         seconds=seconds, cost=cost, timeout=timeout, retries=retries, backoff=backoff, rate=rate,
-        on_fail=on_fail, progress=own(progress), resume=how_to_resume(storage, "evaluation"),
+        on_fail=on_fail, resume=how_to_resume(storage, "evaluation"),
     )  # fmt: skip
     with shown(runner, progress):
         return summarise(study, runner.run())

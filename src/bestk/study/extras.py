@@ -41,11 +41,16 @@ def written(extra: Any = None, failed: str | None = None) -> str:
 
 def read(data: str) -> Any:
     """The extra of an answer; None if it has none."""
+    return _object(data).get("extra")
+
+
+def _object(data: str) -> dict[str, Any]:
+    """The data of an answer; nothing where it is none, as in a log that bestk did not write."""
     try:
-        found = json.loads(data) if data else None
+        found = json.loads(data) if data else {}
     except (ValueError, RecursionError):
-        found = None
-    return found.get("extra") if isinstance(found, dict) else None
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def is_interrupted(extra: Any) -> bool:
@@ -67,27 +72,26 @@ class Extras:
 
     def add(self, key: str, arm: int, reward: float, data: str) -> None:
         """One more answer, to that pull."""
-        try:
-            found = json.loads(data)
-        except (ValueError, RecursionError):  # of a log that bestk did not write
-            found = None
-        if not isinstance(found, dict):
+        found = _object(data)
+        self.failed[arm] += "failed" in found
+        self.kept += "extra" in found
+        extra = found.get("extra")
+        if not isinstance(extra, dict):
             return
-        if "failed" in found:
-            self.failed[arm] += 1
-        if "extra" not in found:
-            return
-        self.kept += 1
-        extra = found["extra"]
-        if self.unit is None and isinstance(extra, dict) and isinstance(extra.get(UNIT), str):
+        if self.unit is None and isinstance(extra.get(UNIT), str):
             self.unit = extra[UNIT]
         if is_interrupted(extra):
             self.interrupted.add(key)
-        if isinstance(extra, dict) and extra.get(ENDLESS) is True:
+        if extra.get(ENDLESS) is True:
             self.endless = min(self.endless, reward)
-        for name, value in extra.items() if isinstance(extra, dict) else ():
-            if is_number(value):
-                self.totals[name] += value
+        add_numbers(self.totals, extra)
+
+
+def add_numbers(totals: Counter[str], extra: Any) -> None:
+    """Add the numbers of an extra to the sums by name."""
+    for name, value in extra.items() if isinstance(extra, dict) else ():
+        if is_number(value):
+            totals[name] += value
 
 
 def is_number(value: object) -> bool:

@@ -88,6 +88,7 @@ class Fold:
         self.positions: dict[str, int] = {}
         self.scored: list[tuple[int, float]] = []  # arm and score, in the order in which they count
         self.changes = 0  # how often arms came or went
+        self.failure: str | None = None  # why the present answer is not that of a policy in Python
         self._lay(list(range(len(self.all_labels))))
 
     def _lay(self, arms: list[int]) -> None:
@@ -113,14 +114,6 @@ class Fold:
     def labels(self) -> list[Hashable]:
         """Of the present arms, by row."""
         return [self.all_labels[arm] for arm in self.arms]
-
-    @property
-    def given_up(self) -> list[int]:
-        """Pulls of every arm that were forgotten, expired, or dropped as it was withdrawn."""
-        given_up = [0] * len(self.all_labels)
-        for (_, arm), many in self.lost.items():
-            given_up[arm] += many
-        return given_up
 
     @property
     def holes_that_matter(self) -> int:
@@ -390,6 +383,10 @@ class Fold:
     def plan(self) -> list[int] | None:
         """The arms of the next round; None: stop; empty: wait, what is told would be enough."""
         return self._arms_of(self.planner.plan(self.order.held.values(), self.rounds))
+
+    def present_answer(self) -> list[int]:
+        """Rows of the answer so far."""
+        return self.planner.answer(self.order.held.values())
 
     def has_items(self, arm: int) -> bool:
         """Whether an arm may be asked for: not if it has been on every item of an evaluation."""

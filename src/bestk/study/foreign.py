@@ -41,7 +41,6 @@ class ForeignFold(Fold):
     def __init__(self, specification: Specification) -> None:
         self.turns = Rounds()
         self.verdict: Verdict | None = None  # on the answer that ended the study
-        self.failure: str | None = None  # why the present answer is not the policy's own
         self._stepped: Stepped | None = None
         super().__init__(specification)
 
@@ -119,7 +118,7 @@ class ForeignFold(Fold):
                 return self._call("answer")
             except PolicyError as error:  # the study can be read, whatever came of its policy
                 self.failure = str(error)
-        return self.planner.answer(self.order.held.values())
+        return super().present_answer()
 
     def _call(self, what: str) -> list[int]:
         """Ask the policy for a round or its answer; after an error it is started anew."""

@@ -16,7 +16,7 @@ from bestk.storage import Storage
 from bestk.storage.addresses import read_address
 from bestk.study.calls import Measure
 from bestk.study.hosting import hosted
-from bestk.study.live import own, shown
+from bestk.study.live import shown
 from bestk.study.remote import connect
 from bestk.study.result import Result
 from bestk.study.runner import BACKOFF, RETRIES, AnyStudy, Progress, Runner
@@ -92,7 +92,6 @@ def identify(
     runner = Runner(
         study, pull, executor=executor, parallel=parallel, budget=budget, seconds=seconds,
         cost=cost, timeout=timeout, retries=retries, backoff=backoff, rate=rate, on_fail=on_fail,
-        progress=own(progress),
         resume=how_to_resume(storage),
     )  # fmt: skip
     with shown(runner, progress):

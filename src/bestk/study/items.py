@@ -15,6 +15,7 @@ from bestk.arguments import array, shown
 from bestk.errors import InputError, UnknownName
 from bestk.kernels import finite, rng
 from bestk.kernels.types import FloatArray, NodeArray
+from bestk.rewards import Bounded, Rewards
 
 FIRST = 16  # places of an order that are drawn at once, or more; arbitrary
 DIGITS = 6  # of a residual that is kept; arbitrary: any fixed numbers are valid
@@ -104,14 +105,21 @@ class ItemSet:
     __repr__ = __str__
 
 
-def read_items(items: Iterable[Any]) -> tuple[Any, ...]:
-    """The items as given, keyed by their position; one that is listed twice counts twice."""
+def read_evaluation(
+    items: Iterable[Any] | None, target: str, history: object, rewards: Rewards | None
+) -> tuple[tuple[Any, ...] | None, ItemSet | None]:
+    """The items as given, and what a study remembers of them; nothing where there are none.
+
+    They are keyed by their position: one that is listed twice counts twice.
+    """
+    if items is None:
+        return None, None
     if isinstance(items, str) or not isinstance(items, Iterable):
         raise InputError(f"items={shown(items)} were refused: give a list of items")
-    found = tuple(items)
-    if not found:
+    listed = tuple(items)
+    if not listed:
         raise InputError("items were refused: the list is empty")
-    return found
+    return listed, ItemSet.of(listed, target, history, rewards or Bounded())
 
 
 def digest(items: Sequence[Any]) -> str:

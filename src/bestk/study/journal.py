@@ -10,13 +10,7 @@ from itertools import islice
 
 from bestk.arguments import require
 from bestk.errors import InputError
-from bestk.storage import (
-    ColumnStorage,
-    CountingStorage,
-    ExclusiveStorage,
-    MemoryStorage,
-    Storage,
-)
+from bestk.storage import ColumnStorage, CountingStorage, ExclusiveStorage, MemoryStorage, Storage
 from bestk.storage import events as ev
 from bestk.storage.addresses import open_storage
 from bestk.storage.events import Event

@@ -13,7 +13,8 @@ from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bestk.study.result import Result, interval, number, printed
+from bestk.arguments import require_function
+from bestk.study.result import ArmResult, Result, interval, number, printed
 from bestk.study.runner import Progress, Runner
 
 if TYPE_CHECKING:
@@ -119,6 +120,19 @@ class InLines:
         """Nothing to take away."""
 
 
+def pace(result: Result, before: int, elapsed: float, what: str, budget: int | None) -> list[str]:
+    """Speed since there were so many samples, and forecast; `budget` is what is left of it."""
+    said = []
+    if elapsed > 0.0 and result.samples > before:
+        said.append(f"{(result.samples - before) / elapsed:.3g} {what}/s")
+    if result.forecast is not None:
+        needed = f"about {result.forecast:,} more needed{result.usually}"
+        if result.is_beyond(budget):
+            needed = "far more needed than the budget"
+        said.append(f"{needed} (an estimate)")
+    return said
+
+
 class Display:
     """Looks at a runner whenever that one lets it, and draws if it is time."""
 
@@ -133,7 +147,8 @@ class Display:
         if now < self._next:
             return
         result = self.runner.study.summary(None)
-        self.painter.draw(self.lines(result, now - self.started), _rows(result))
+        rows = [_row(arm, result.unit) for arm in result.ranked[:ROWS]]
+        self.painter.draw(self.lines(result, now - self.started), rows)
         self._next = time.monotonic() + self.painter.every
 
     def lines(self, result: Result, elapsed: float) -> list[str]:
@@ -141,13 +156,7 @@ class Display:
         runner, said = self.runner, [f"{result.samples:,} pulls"]
         if runner.budget is not None:
             said[0] += f" of at most {runner.budget:,}"
-        if elapsed > 0.0 and result.samples > self.before:
-            said.append(f"{(result.samples - self.before) / elapsed:.3g} pulls/s")
-        if result.forecast is not None:
-            needed = f"about {result.forecast:,} more needed{result.usually}"
-            if result.is_beyond(runner.left):
-                needed = "far more needed than the budget"
-            said.append(f"{needed} (an estimate)")
+        said += pace(result, self.before, elapsed, "pulls", runner.left)
         if runner.seconds is not None:
             said.append(f"{elapsed:,.0f} of at most {runner.seconds:g} seconds")
         for name, total in result.totals.items():
@@ -160,17 +169,9 @@ class Display:
         return lines
 
 
-def _rows(result: Result) -> list[tuple[str, ...]]:
-    return [
-        (
-            printed(arm.label),
-            number(arm.mean, "-", result.unit),
-            interval(arm, result.unit),
-            f"{arm.pulls:,}",
-            arm.status,
-        )
-        for arm in result.ranked[:ROWS]
-    ]
+def _row(arm: ArmResult, unit: str | None) -> tuple[str, ...]:
+    mean, ends = number(arm.mean, "-", unit), interval(arm, unit)
+    return printed(arm.label), mean, ends, f"{arm.pulls:,}", arm.status
 
 
 def is_notebook() -> bool:
@@ -190,15 +191,15 @@ def painter(progress: bool | None) -> Painter | None:
     return InLines() if progress else None
 
 
-def own(progress: Progress | bool | None) -> Progress | None:
-    """The user's function, if one was given."""
-    return None if progress is None or isinstance(progress, bool) else progress
-
-
 @contextmanager
 def shown(runner: Runner, progress: Progress | bool | None) -> Iterator[None]:
     """Show a run while it lasts, or call the user's function after every answer."""
-    chosen = painter(progress) if progress is None or isinstance(progress, bool) else None
+    chosen = None
+    if progress is None or isinstance(progress, bool):
+        chosen = painter(progress)
+    else:
+        require_function(progress, "progress")
+        runner.progress = progress
     if progress is False:
         runner.say = None
     if chosen is None:

@@ -106,12 +106,8 @@ def _bar(arm: ArmResult, scale: tuple[float, float]) -> str:
     if arm.mean is None:
         return ""
     start, end = scale
-    values = (
-        start if arm.low is None else arm.low,
-        arm.mean,
-        end if arm.high is None else arm.high,
-    )
-    low, mean, high = (100.0 * (x - start) / (end - start) for x in values)
+    low, high = start if arm.low is None else arm.low, end if arm.high is None else arm.high
+    low, mean, high = (100.0 * (x - start) / (end - start) for x in (low, arm.mean, high))
     colour = COLOURS[arm.status]
     says = f"{number(arm.mean, '-')} in {interval(arm)}"
     return (

@@ -17,12 +17,7 @@ from bestk.compiled.live import Machine
 from bestk.kernels.types import ASKS, PLANS, ROUND, Items, State
 from bestk.policies.stepper import Stepper
 
-SHARED = (
-    "radii",
-    "table",
-    "evidence",
-    "root_costs",
-)  # parts of a State that depend on nothing told
+SHARED = ("radii", "table", "evidence", "root_costs")  # parts of a State without what was told
 
 Late = tuple[int, float | None]  # arm and reward of an observation; None: a hole
 

@@ -11,12 +11,7 @@ from bestk.client import is_server
 from bestk.errors import BestkError, InputError, StorageError, UnknownName
 from bestk.storage import addresses
 from bestk.storage import events as ev
-from bestk.storage.addresses import (
-    Address,
-    KeptStorage,
-    file_at,
-    read_address,
-)
+from bestk.storage.addresses import Address, KeptStorage, file_at, read_address
 from bestk.storage.events import Event
 from bestk.storage.names import names_of_studies
 from bestk.study import extras

@@ -16,9 +16,8 @@ from bestk.decisions import DecisionClass
 from bestk.decisions.labels import freeze, read_arms, read_pairs, thaw
 from bestk.errors import InputError
 from bestk.kernels.types import LIL_UCB
-from bestk.rewards import Bounded
 from bestk.study import extras
-from bestk.study.items import ItemSet, read_items
+from bestk.study.items import read_evaluation
 from bestk.study.pulls import Pull, key_of
 from bestk.study.result import ArmResult, Result, Stopped, Waiting
 from bestk.study.specification import Specification, given, specify
@@ -259,10 +258,7 @@ class Server:
         """
         labels = None if arms is None else read_arms(arms)
         told = given(**settings)
-        listed = None if items is None else read_items(items)
-        of_items = None
-        if listed is not None:
-            of_items = ItemSet.of(listed, target, history, told.get("rewards") or Bounded())
+        listed, of_items = read_evaluation(items, target, history, told.get("rewards"))
         rest = given(k=k, seed=seed, lease=lease, max_arms=max_arms, lost=lost, items=of_items)
         if (labels is not None or decision is not None) and name not in self.studies():
             data = json.loads(specify(labels, decision, told, **rest).to_json())

@@ -18,6 +18,9 @@ Status = Literal["in", "out", "undecided"]
 Stopped = Literal["rule", "budget", "interrupted"]
 SECONDS, SIZES = "s", ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 PROVED_ONLY = "the answer is proved by now, but the policy has not stopped"
+LEFT_OUT = {  # of what JSON holds, where it is as usual
+    "compares": "mean", "unit": None, "relative_slack": False, "claim": None, "proved": False,
+}  # fmt: skip
 BEYOND = 10  # times what is left of a budget: a number of pulls tells nobody more; arbitrary
 NAMES = 60  # letters; longer labels push their own line to the right
 NAMED = 20  # arms of the answer listed by name
@@ -171,16 +174,9 @@ class Result:
         """Finite numbers, texts and nulls only."""
         data = asdict(self)
         del data["maximize"]  # part of the problem, not of the result
-        if self.compares == "mean":
-            del data["compares"]
-        if self.unit is None:
-            del data["unit"]
-        if not self.relative_slack:
-            del data["relative_slack"]
-        if self.claim is None:
-            del data["claim"]  # as of all policies but those in Python
-        if not self.proved:
-            del data["proved"]
+        for name, usual in LEFT_OUT.items():
+            if data[name] == usual:
+                del data[name]
         data["top"] = [_plain(label) for label in self.top]
         data["arms"] = [dict(asdict(arm), label=_plain(arm.label)) for arm in self.arms]
         data["waiting"] = [dict(asdict(pull), arm=_plain(pull.arm)) for pull in self.waiting]

@@ -19,14 +19,14 @@ from bestk.decisions import DecisionClass
 from bestk.decisions.labels import label, read_arms, read_pairs, thaw
 from bestk.errors import InputError, OracleError, PullError
 from bestk.kernels.types import LIL_UCB
-from bestk.rewards import Bounded, Rewards
+from bestk.rewards import Rewards
 from bestk.storage import Storage, forks
 from bestk.storage import events as ev
 from bestk.storage.events import Event
 from bestk.study import blocks, extras
 from bestk.study.figures import Figures
 from bestk.study.handover import Handover
-from bestk.study.items import ItemSet, read_items
+from bestk.study.items import read_evaluation
 from bestk.study.journal import Journal
 from bestk.study.pulls import Names, Pull, Requested, key_of
 from bestk.study.specification import Costs, given, specify
@@ -96,10 +96,7 @@ class Study(Figures):
             rewards=rewards, delta=delta, epsilon=epsilon, policy=policy, variant=variant,
             params=params, maximize=maximize, costs=costs,
         )  # fmt: skip
-        self.items = None if items is None else read_items(items)
-        of_items = None
-        if self.items is not None:
-            of_items = ItemSet.of(self.items, target, history, rewards or Bounded())
+        self.items, of_items = read_evaluation(items, target, history, rewards)
         rest = given(k=k, seed=seed, lease=lease, max_arms=max_arms, lost=lost, items=of_items)
         labels = None if arms is None else read_arms(arms)
         begun = journal.begun() or journal.begin(specify(labels, decision, settings, **rest))

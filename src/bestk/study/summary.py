@@ -34,11 +34,7 @@ def summarise(name: str, fold: Fold, seconds: float, ended: Stopped | None) -> R
     if stopped is not None:
         answer, waiting = [fold.rows[arm] for arm in stopped], []
     else:
-        waiting = fold.blocking
-        if isinstance(fold, ForeignFold):
-            answer = fold.present_answer()
-        else:
-            answer = fold.planner.answer(held)
+        answer, waiting = fold.present_answer(), fold.blocking
     proving = configured.judge or configured
     proved, epsilon = _proved(fold, answer)
     certified = proved and stopped is not None
@@ -155,11 +151,9 @@ def _assumptions(fold: Fold) -> tuple[str, ...]:
             " a pull is lost does not depend on its reward"
         )
     if cut := len(fold.extras.interrupted):
-        runs = (
-            "1 run was interrupted and counts"
-            if cut == 1
-            else f"{cut:,} runs were interrupted and count"
-        )
+        runs = "1 run was interrupted and counts"
+        if cut > 1:
+            runs = f"{cut:,} runs were interrupted and count"
         found.append(f"{runs} as cut, so interrupts do not single one arm out")
     if again := _made_again(fold):
         found.append(
@@ -182,7 +176,7 @@ def _pulls(many: int) -> str:
 def _warnings(fold: Fold) -> tuple[str, ...]:
     """A policy in Python that failed, and data that contradict the reward assumption."""
     found: list[str] = []
-    if isinstance(fold, ForeignFold) and fold.failure is not None:
+    if fold.failure is not None:
         found.append(f"{fold.failure}. The answer shown is that of bestk's own evidence")
     arms = fold.tally.contradicting()
     if not arms.size:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -77,21 +78,17 @@ def replay(
             rows = [row for row, label in enumerate(fold.labels) if label in answer]
             answered.append(int(fold.state.counts[rows].sum()))
             columns.append(_look(fold, arms))
-    known = np.stack(columns, axis=-1) if columns else np.full((4, len(arms), 0), math.nan)
-    lost = dict(zip(fold.all_labels, fold.given_up, strict=True))
+    nothing = np.full((4, len(arms), 0), math.nan)
+    pulls, means, low, high = np.stack(columns, axis=-1) if columns else nothing
+    given_up = Counter[Hashable]()
+    for (_, arm), many in fold.lost.items():
+        given_up[fold.all_labels[arm]] += many
     return Trajectory(
-        arms=tuple(arms),
-        samples=np.array(samples, np.int64),
-        answer=np.array(answered, np.int64),
-        **dict(zip(("pulls", "means", "low", "high"), known, strict=True)),
-        given_up={label: count for label, count in lost.items() if count},
-        expired=len(lapsed),
-        events=fold.seen,
-        began=fold.first,
-        ended=fold.last,
-        hashed=hashed,
-        sha256=sha256 or digest.hexdigest(),
-    )
+        tuple(arms), np.array(samples, np.int64), np.array(answered, np.int64),
+        pulls, means, low, high,
+        given_up=given_up, expired=len(lapsed), events=fold.seen,
+        began=fold.first, ended=fold.last, hashed=hashed, sha256=sha256 or digest.hexdigest(),
+    )  # fmt: skip
 
 
 def pieces(log: Iterable[Event]) -> Iterator[tuple[list[Event], bool]]:

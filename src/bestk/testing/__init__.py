@@ -26,11 +26,6 @@ from bestk.testing.rewards import RewardFamilyContract, Source  # noqa: E402
 from bestk.testing.storage import StorageContract  # noqa: E402
 
 __all__ = [
-    "DecisionClassContract",
-    "PolicyContract",
-    "PythonPolicyContract",
-    "RewardFamilyContract",
-    "Source",
-    "Steps",
-    "StorageContract",
-]
+    "DecisionClassContract", "PolicyContract", "PythonPolicyContract", "RewardFamilyContract",
+    "Source", "Steps", "StorageContract",
+]  # fmt: skip

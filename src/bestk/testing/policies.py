@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
-import numpy as np
 import pytest
 
 from bestk.decisions import ExplicitSets, TopK
 from bestk.errors import InputError
-from bestk.kernels import rng
-from bestk.kernels.types import GAUSSIAN, World
-from bestk.policies import Policy, find
+from bestk.kernels.types import GAUSSIAN
 from bestk.problem import Problem
 from bestk.rewards import Gaussian
 from bestk.simulation import simulate
 from bestk.study import Study
+from bestk.testing.entries import CAP, MEANS, EntryContract, Supply
 
-CAP = 20_000  # samples after which a run counts as endless
-MEANS = (0.2, 2.0, 0.5, 0.1, 1.6, 0.4)  # one and two of them stand out
 TIED = (0.2, 2.0, 0.5, 2.0, 2.0, 0.4)  # where no sampling tells the best from the next
 SLACK = 0.8
 
@@ -41,18 +37,14 @@ class Steps(Protocol):
         ...
 
 
-class PolicyContract:
+class PolicyContract(EntryContract):
     """Tests of one entry of the catalogue; derive from it, and name the entry.
 
     Rewards are normal with a standard deviation of `sigma`; the error is `delta`.
     """
 
-    policy: str
     variant: str | None = None  # None: the first that the policy has
-    params: Mapping[str, Any] = {}
     sigma = 0.5
-    delta = 0.05
-    seeds: Sequence[int] = (1, 2)
 
     # --- what you may change ----------------------------------------------------------------------
 
@@ -190,15 +182,7 @@ class PolicyContract:
         for seed in self.seeds:
             rounds, answer = self._run(seed)
             sampled = [arm for arms in rounds for arm in arms]
-            settings: dict[str, Any] = {
-                "policy": self.policy,
-                "variant": self.variant,
-                "params": self.params,
-                "k": self._k,
-                "rewards": Gaussian(self.sigma),
-                "delta": self.delta,
-                "seed": seed,
-            }
+            settings = {**self._settings, "k": self._k, "seed": seed}
             study = Study("s", range(len(MEANS)), **settings)
             supply, live = self._supply(seed), list[int]()
             while pulls := study.ask():
@@ -216,47 +200,20 @@ class PolicyContract:
     # --- helpers ----------------------------------------------------------------------------------
 
     @property
-    def _entry(self) -> Policy:
-        return find(self.policy)
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "policy": self.policy, "variant": self.variant, "params": self.params,
+            "rewards": Gaussian(self.sigma), "delta": self.delta,
+        }  # fmt: skip
 
-    @property
-    def _k(self) -> int:
-        return 1 if self._entry.single else 2
-
-    def _best(self, means: Sequence[float]) -> list[int]:
-        return sorted(sorted(range(len(means)), key=lambda arm: -means[arm])[: self._k])
-
-    def _problem(self, **changes: Any) -> Problem:
-        settings: dict[str, Any] = {
-            "decision": TopK(len(MEANS), self._k),
-            "rewards": Gaussian(self.sigma),
-            "delta": self.delta,
-            "policy": self.policy,
-            "variant": self.variant,
-            "params": self.params,
-        }
-        return Problem(**settings | changes)
-
-    def _supply(self, seed: int, means: Sequence[float] = MEANS) -> _Supply:
-        return _Supply(means, self.sigma, seed)
+    def _supply(self, seed: int, means: Sequence[float] = MEANS) -> Supply:
+        return Supply(GAUSSIAN, means, self.sigma, seed)
 
     def _run(self, seed: int) -> tuple[list[list[int]], list[int]]:
         return _play(self.make(self._problem(), seed), self._supply(seed))
 
 
-class _Supply:
-    """The simulator's own rewards: a function of seed, arm and number."""
-
-    def __init__(self, means: Sequence[float], sigma: float, seed: int) -> None:
-        self._world = World(GAUSSIAN, np.array(means, np.float64), sigma)
-        self._seed, self._drawn = seed, [0] * len(means)
-
-    def __call__(self, arm: int) -> float:
-        self._drawn[arm] += 1
-        return float(rng.draw(self._world, self._seed, 0, arm, self._drawn[arm] - 1))
-
-
-def _play(steps: Steps, supply: _Supply) -> tuple[list[list[int]], list[int]]:
+def _play(steps: Steps, supply: Supply) -> tuple[list[list[int]], list[int]]:
     """To the end: every round, and the answer."""
     rounds, sampled = list[list[int]](), 0
     while arms := steps.ask():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,21 +14,20 @@ import pytest
 
 from bestk.decisions import DecisionClass, ExplicitSets, TopK
 from bestk.errors import InputError
-from bestk.kernels import rng
-from bestk.kernels.types import BERNOULLI, World
-from bestk.policies import Policy, PythonPolicy, find
+from bestk.kernels.types import BERNOULLI
+from bestk.policies import PythonPolicy
 from bestk.policies.catalogue import BUDGET
 from bestk.policies.driving import is_feasible, policy_generator
 from bestk.problem import Problem
 from bestk.rewards import Gaussian, Rewards
 from bestk.simulation import simulate
 from bestk.study import Study
+from bestk.testing.entries import CAP, EntryContract, Supply
 
-CAP = 20_000  # samples after which a run counts as endless
 SETS = ((0, 2), (1, 4), (3, 5))  # of which the second is the best where two arms stand out
 
 
-class PythonPolicyContract:
+class PythonPolicyContract(EntryContract):
     """Tests of a policy that is registered (`bestk.policies.register`); derive, and name it.
 
     Rewards are normal with a standard deviation of 0.5, and the second and the fifth of six arms
@@ -36,13 +35,8 @@ class PythonPolicyContract:
     `means`, six of them, the second the best and the fifth next.
     """
 
-    policy: str
-    params: Mapping[str, Any] = {}
     rewards: Rewards = Gaussian(0.5)
-    means: Sequence[float] = (0.2, 2.0, 0.5, 0.1, 1.6, 0.4)
-    delta = 0.05
     budget = 300  # of a policy that spends a fixed one
-    seeds: Sequence[int] = (1, 2)
 
     # --- the entry --------------------------------------------------------------------------------
 
@@ -58,7 +52,7 @@ class PythonPolicyContract:
     def test_what_it_does_not_have_is_refused(self) -> None:
         """Parameters that nobody has heard of, several answers where it finds one, no budget."""
         with pytest.raises(InputError):
-            self._problem(params={**self._params(), "no such": 1})
+            self._problem(params={**self._settings["params"], "no such": 1})
         if self._entry.single:
             with pytest.raises(InputError):
                 self._problem(decision=TopK(len(self.means), 2))
@@ -112,11 +106,8 @@ class PythonPolicyContract:
         decision = self._problem().decision
         for seed in self.seeds:
             expected = list(self._rounds(self._started(seed), self._supply(seed)))
-            policy, supply, unseen = (
-                self._started(seed),
-                self._supply(seed),
-                set(range(decision.n_arms)),
-            )
+            policy, supply = self._started(seed), self._supply(seed)
+            unseen = set(range(decision.n_arms))
             for arms in expected:
                 assert [operator.index(arm) for arm in policy.ask()] == arms
                 for arm in arms:
@@ -138,7 +129,7 @@ class PythonPolicyContract:
                 for _ in self._rounds(policy, self._supply(seed, maximize=maximize)):
                     pass
                 answer = sorted(map(operator.index, policy.answer()))
-                assert answer == self._best, f"seed {seed}, maximize={maximize}"
+                assert answer == self._best(self.means), f"seed {seed}, maximize={maximize}"
 
     def test_slack_lets_it_stop_where_means_tie(self) -> None:
         """With an answer within the slack; a policy that has no use for one refuses it."""
@@ -176,14 +167,7 @@ class PythonPolicyContract:
         for seed in self.seeds:
             policy, supply = self._started(seed), self._supply(seed)
             sampled = [arm for arms in self._rounds(policy, supply) for arm in arms]
-            settings: dict[str, Any] = {
-                "policy": self.policy,
-                "params": self._params(),
-                "k": self._k,
-                "rewards": self.rewards,
-                "delta": self.delta,
-                "seed": seed,
-            }
+            settings = {**self._settings, "k": self._k, "seed": seed}
             file, names, live = tmp_path / f"{seed}.db", range(len(self.means)), list[int]()
             study = Study("s", names, storage=file, **settings)
             supply = self._supply(seed)
@@ -199,34 +183,16 @@ class PythonPolicyContract:
             assert answer == sorted(policy.answer())
             simulated = simulate(list(self.means), runs=1, jobs=1, **settings)
             assert simulated.samples.tolist() == [len(sampled)]
-            assert simulated.right.tolist() == [answer == self._best]
+            assert simulated.right.tolist() == [answer == self._best(self.means)]
 
     # --- helpers ----------------------------------------------------------------------------------
 
     @property
-    def _entry(self) -> Policy:
-        return find(self.policy)
-
-    @property
-    def _k(self) -> int:
-        return 1 if self._entry.single else 2
-
-    @property
-    def _best(self) -> list[int]:
-        return sorted(sorted(range(len(self.means)), key=lambda arm: -self.means[arm])[: self._k])
-
-    def _params(self) -> dict[str, Any]:
-        return {**self.params, **({BUDGET.name: self.budget} if self._entry.budget else {})}
-
-    def _problem(self, **changes: Any) -> Problem:
-        settings: dict[str, Any] = {
-            "decision": TopK(len(self.means), self._k),
-            "rewards": self.rewards,
-            "delta": self.delta,
-            "policy": self.policy,
-            "params": self._params(),
-        }
-        return Problem(**settings | changes)
+    def _settings(self) -> dict[str, Any]:
+        params = {**self.params, **({BUDGET.name: self.budget} if self._entry.budget else {})}
+        return {
+            "policy": self.policy, "params": params, "rewards": self.rewards, "delta": self.delta,
+        }  # fmt: skip
 
     def _started(self, seed: int, problem: Problem | None = None) -> PythonPolicy:
         policy: PythonPolicy = self._entry.make()
@@ -243,16 +209,11 @@ class PythonPolicyContract:
         """The simulator's own rewards, a function of seed, arm and number; costs are negated."""
         law, values = self.rewards.law, np.array(self.means if means is None else means, np.float64)
         assert law is not None, "give rewards that a mean alone says how to draw"
-        sign, drawn = 1.0 if maximize else -1.0, [0] * len(values)
-        if not maximize:  # of coins the rarest heads are wanted
-            values = 1.0 - values if law == BERNOULLI else -values
-        world = World(law, values, self.rewards.sigma)
-
-        def draw(arm: int) -> float:
-            drawn[arm] += 1
-            return sign * float(rng.draw(world, seed, 0, arm, drawn[arm] - 1))
-
-        return draw
+        if maximize:
+            return Supply(law, values, self.rewards.sigma, seed)
+        # of coins the rarest heads are wanted
+        costs = Supply(law, 1.0 - values if law == BERNOULLI else -values, self.rewards.sigma, seed)
+        return lambda arm: -costs(arm)
 
     @staticmethod
     def _rounds(policy: PythonPolicy, supply: Callable[[int], float]) -> Iterator[list[int]]:

@@ -148,12 +148,17 @@ def _settings(policy: Policy, problem: Mapping[str, Any]) -> dict[str, Any]:
     return read
 
 
+def _sides(share: float, n: int, k: int) -> tuple[float, float]:
+    """w1 and w2, a share of the error that is split by the roots of the sizes of the sides."""
+    to_low = math.sqrt(n - k) / (math.sqrt(n - k) + math.sqrt(k))
+    return share * to_low, share * (1.0 - to_low)
+
+
 def _rule(n: int, k: int, scale: float) -> tuple[float, float, float]:
     """w1, w2, w3 of the hybrid stop by the rule of docs/e-lucb.md."""
     ratio = max(k, n - k) / min(k, n - k)
     w3 = 1.0 / (1.0 + math.sqrt(n) / scale * ratio**0.3)
-    to_low = math.sqrt(n - k) / (math.sqrt(n - k) + math.sqrt(k))
-    return (1.0 - w3) * to_low, (1.0 - w3) * (1.0 - to_low), w3
+    return *_sides(1.0 - w3, n, k), w3
 
 
 def _weights(params: Mapping[str, Any], n: int, k: int, scale: float) -> tuple[float, float, float]:
@@ -229,8 +234,7 @@ def _hybrid_levels(
 def _pair_levels(nu: float, n: int, k: int) -> _Levels:
     """Theorem 8 of docs/e-lucb.md: at most ten arms, normal rewards."""
     w3, w4 = (0.1, 0.8) if n == 2 else (0.2, 0.5)
-    to_low = math.sqrt(n - k) / (math.sqrt(n - k) + math.sqrt(k))
-    w1, w2 = (1.0 - w3 - w4) * to_low, (1.0 - w3 - w4) * (1.0 - to_low)
+    w1, w2 = _sides(1.0 - w3 - w4, n, k)
     of_pairs = nu / (k * (n - k))
     return _Levels(
         nu * w2 / (n - k), nu * w1 / k, w3 * of_pairs, w4 * of_pairs, math.sqrt((n - k) / k), 8
@@ -348,25 +352,12 @@ def read_claim(problem: Mapping[str, Any], max_arms: int | None, decision: Decis
     sigma, scale = scales(problem["rewards"])
     compares = rule == PAIR and bounds == EVIDENCE and not items
     return Claim(
-        rule=rule,
-        bounds=bounds,
-        theorem=theorem,
-        nu=nu,
-        epsilon=slack,
-        sigma=sigma,
-        scale=scale,
-        sign=1.0 if maximize else -1.0,
-        eps=eps,
-        items=items,
+        rule=rule, bounds=bounds, theorem=theorem, nu=nu, epsilon=slack, edition=edition,
+        sigma=sigma, scale=scale, sign=1.0 if maximize else -1.0, eps=eps,
+        lower=levels.lower, upper=levels.upper, product=levels.product,
+        pair=levels.pair, ratio=levels.ratio, exact=levels.theorem == 7, items=items,
         costs=_costs(problem, n) if how == HYBRID and max_arms is None else (),
         balanced=k == 0 or BALANCE * min(k, most - k) >= max(k, most - k),
-        edition=edition,
-        lower=levels.lower,
-        upper=levels.upper,
-        product=levels.product,
-        pair=levels.pair,
-        ratio=levels.ratio,
         q=seen_quantile(problem["rewards"], maximize, compares),
         relative=problem["rewards"].get("relative", False),
-        exact=levels.theorem == 7,
-    )
+    )  # fmt: skip

@@ -13,10 +13,8 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from bestk.verification.arrays import Bools, Floats
 
 TOLERANCE = 1e-6  # of a binary program: how far a row may be outside its bounds
 FAR = 8.0  # weights beside their differences, up to which HiGHS is precise enough
@@ -312,12 +310,9 @@ class Program(Decision):
         if size is not None:
             rows.append(LinearConstraint(np.ones((1, self.n_arms)), size, size))
         found = milp(
-            -4096.0 / largest * weights,
-            integrality=np.ones(self.n_arms, np.int64),
-            bounds=Bounds(0.0, 1.0),
-            constraints=rows,
-            options={"mip_rel_gap": 0.0},
-        )
+            -4096.0 / largest * weights, integrality=np.ones(self.n_arms, np.int64),
+            bounds=Bounds(0.0, 1.0), constraints=rows, options={"mip_rel_gap": 0.0},
+        )  # fmt: skip
         if found.status == 2:
             raise Infeasible("the binary program has no solution")
         if found.x is None:

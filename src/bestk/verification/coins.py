@@ -8,7 +8,8 @@ the study's seed.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from bestk.verification.arrays import Floats, Ints
 
 LOW = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
@@ -17,13 +18,7 @@ WEYL = 0x9E3779B9, 0xBB67AE85
 ROUNDING, ORDER = 2, 4  # streams: of the rounding of rewards, of orders of items
 
 
-def coins(
-    seed: int,
-    rows: NDArray[np.int64],
-    changes: NDArray[np.int64],
-    numbers: NDArray[np.int64],
-    stream: int = ROUNDING,
-) -> NDArray[np.float64]:
+def coins(seed: int, rows: Ints, changes: Ints, numbers: Ints, stream: int = ROUNDING) -> Floats:
     """Numbers in (0, 1), one for each observation, which are numbered from 0."""
     n = numbers.astype(np.uint64)
     a, b, c = n & LOW, rows.astype(np.uint64), changes.astype(np.uint64)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bestk.verification import schema
+from bestk.verification.arrays import Bools, Ints
 from bestk.verification.claims import ROUNDS, Claim
 from bestk.verification.classes import Decision
 from bestk.verification.history import History
@@ -157,15 +157,9 @@ def check_stop(
     )
     if not (sampled and feasible):
         return
-    arms = Present(
-        statistics.means[rows],
-        statistics.lower[rows],
-        statistics.upper[rows],
-        rows,
-        statistics.evidence,
-        statistics.origin,
-        claim.scale,
-    )
+    means, lower, upper = statistics.means[rows], statistics.lower[rows], statistics.upper[rows]
+    evidence, origin = statistics.evidence, statistics.origin
+    arms = Present(means, lower, upper, rows, evidence, origin, claim.scale)
     if "judge" not in history.specification["problem"]:  # else another policy chose the answer
         best = is_best(claim, decision, arms, chosen)
         found = "none has" if best else "one has"
@@ -181,16 +175,10 @@ def check_stop(
     report.add("stopping statistic", same, required, _shown(given, digits))
 
 
-def _recomputed(
-    verdict: Verdict, statistics: Statistics, rows: NDArray[np.int64]
-) -> dict[str, Any]:
+def _recomputed(verdict: Verdict, statistics: Statistics, rows: Ints) -> dict[str, Any]:
     """The stop as a certificate has it."""
-    stop = {
-        "rule": verdict.how,
-        "statistic": verdict.statistic,
-        "epsilon": statistics.claim.epsilon,
-    }
-    ends = (statistics.lower, statistics.upper)
+    epsilon, ends = statistics.claim.epsilon, (statistics.lower, statistics.upper)
+    stop = {"rule": verdict.how, "statistic": verdict.statistic, "epsilon": epsilon}
     for name, row, end in zip(("weakest", "rival"), verdict.pair or (), ends, strict=False):
         label = statistics.history.labels[rows[row]]
         stop[name] = {"label": label, "bound": statistics.told(float(end[rows[row]]))}
@@ -233,7 +221,7 @@ def _same_pair(
     verdict: Verdict,
     claim: Claim,
     arms: Present,
-    chosen: NDArray[np.bool_],
+    chosen: Bools,
     history: History,
     room: float,
 ) -> bool:

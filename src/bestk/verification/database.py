@@ -43,11 +43,9 @@ class LogDatabase:
         try:
             self._connection: Any = psycopg.connect(address.url)
         except psycopg.Error as error:
-            text = (
-                " ".join(str(error).split())
-                if isinstance(error, psycopg.OperationalError)
-                else "no address"
-            )
+            text = "no address"
+            if isinstance(error, psycopg.OperationalError):
+                text = " ".join(str(error).split())
             raise StorageError(f"{address} was refused: it cannot be reached ({text})") from None
         try:
             self._connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ

@@ -10,11 +10,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaln, erfcx, log_ndtr, xlogy
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from bestk.verification.arrays import Floats, Ints
 
 HALF_NORMAL, RAYLEIGH = "half normal", "Rayleigh"
 # n0, weight, density: docs/e-lucb.md, "Constants"

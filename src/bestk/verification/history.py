@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bestk.verification import log
+from bestk.verification.arrays import Floats, Ints
 from bestk.verification.assumptions import limits_of
 from bestk.verification.log import Row
 from bestk.verification.reading import strict_json
@@ -180,17 +180,17 @@ class History:
         self._rows = {arm: row for row, arm in enumerate(self.present)}
 
     @property
-    def arms(self) -> NDArray[np.int64]:
+    def arms(self) -> Ints:
         """The arm of every observation that counts."""
         return np.array(self._arms, np.int64)
 
     @property
-    def places(self) -> NDArray[np.int64]:
+    def places(self) -> Ints:
         """The row that arm had at the time, and how often rows had changed: they number coins."""
         return np.array(self._places, np.int64).reshape(-1, 2)
 
     @property
-    def rewards(self) -> NDArray[np.float64]:
+    def rewards(self) -> Floats:
         """What was observed, in the user's units."""
         return np.array(self._rewards, np.float64)
 

@@ -11,15 +11,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bestk.verification.arrays import Bools, Floats, Ints, numbered
 from bestk.verification.coins import ORDER, coins
 from bestk.verification.evidence import Evidence
 from bestk.verification.history import History
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 CELLS = 400
 EDGES = np.arange(CELLS + 1) / CELLS
@@ -81,10 +77,7 @@ class Scores(Evidence):
         self._all = np.zeros(3)  # of all arms: scores, how many, squares around what was expected
         # log wealth: against "mean <= c" at upper edges, against "mean >= c" at lower edges
         self._wealth = np.zeros((2, n_arms, CELLS))
-        order = np.argsort(arms, kind="stable")
-        numbers = np.empty(arms.size, np.int64)
-        numbers[order] = np.arange(arms.size) - np.searchsorted(arms[order], arms[order])
-        tossed = coins(seed, arms, np.zeros(arms.size, np.int64), numbers, ORDER)
+        tossed = coins(seed, arms, np.zeros(arms.size, np.int64), numbered(arms), ORDER)
         for arm, x, coin in zip(arms.tolist(), scores.tolist(), tossed.tolist(), strict=True):
             self._follow(arm, known[arm], x, coin)
         super().__init__(counts.astype(np.float64), np.array([arm.total for arm in known]))

@@ -23,14 +23,9 @@ RESERVED = "bestk:"  # how names of logs begin that are no studies
 
 Row = tuple[int, str, int, float, str, float]  # kind, key, arm, reward, data, at
 COLUMNS = {
-    "seq": "integer",
-    "kind": "integer",
-    "key": "text",
-    "arm": "integer",
-    "reward": "real",
-    "data": "text",
-    "at": "real",
-}
+    "seq": "integer", "kind": "integer", "key": "text", "arm": "integer", "reward": "real",
+    "data": "text", "at": "real",
+}  # fmt: skip
 
 CREATED, ASKED, TOLD, FORGOTTEN, EXPIRED, FAILED, OBSERVED, ADDED, WITHDRAWN, STOPPED = range(10)
 REISSUED, RETRIED = 10, 11

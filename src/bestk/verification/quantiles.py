@@ -9,13 +9,10 @@ import math
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bestk.verification.arrays import Floats, Ints
 from bestk.verification.claims import Claim
 from bestk.verification.evidence import Evidence, _log_sum
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 FRACTIONS = np.array([0.95, 0.75, 0.5, 0.3, 0.18, 0.1, 0.05, 0.02, 0.007, 0.002, 3e-4, 4e-5])
 WEIGHTS = np.array([50, 60, 60, 60, 50, 40, 30, 20, 10, 6, 4, 3], np.float64)

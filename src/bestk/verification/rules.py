@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bestk.verification.arrays import Bools, Floats, Ints
 from bestk.verification.claims import EXCHANGE, LEAD, PAIR, REGRET, SETS, Claim
 from bestk.verification.classes import Decision
 from bestk.verification.evidence import Evidence, Normal
@@ -19,10 +19,6 @@ from bestk.verification.items import Scores
 from bestk.verification.quantiles import Quantiles, certified_by_counts
 from bestk.verification.sets import least_slack
 from bestk.verification.tolerance import EXACT, LAST, last_places
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 HALVINGS = 40  # of the search for the end of a cell, at most
 SHARP = 1.0 / 16.0  # of a cell: its end need not be known better

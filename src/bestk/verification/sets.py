@@ -8,18 +8,14 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bestk.verification.arrays import Bools, Floats, Ints
 from bestk.verification.claims import Claim
 from bestk.verification.classes import Decision, Explicit, Matching, Path
 from bestk.verification.evidence import Evidence, Normal
 
 if TYPE_CHECKING:
     from bestk.verification.rules import Present
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 N0 = 6.0  # of the two-sided normal mixture
 LOWEST, HIGHEST, PER_OCTAVE = -16, 80, 4  # the grid of tilts: 2^(j/4)/sigma

@@ -8,8 +8,8 @@ from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bestk.verification.arrays import Floats, Ints, numbered
 from bestk.verification.assumptions import QUANTILE, limits_of
 from bestk.verification.claims import EVIDENCE, LIL, ROUNDS, Claim
 from bestk.verification.coins import coins
@@ -17,9 +17,6 @@ from bestk.verification.evidence import Beta, Bets, Coins, Evidence, Normal
 from bestk.verification.history import History
 from bestk.verification.items import Scores
 from bestk.verification.quantiles import Quantiles
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 STEPS = 64  # to which bounded rewards are rounded
 LARGEST = 1e250  # reward whose quantile is compared
@@ -118,7 +115,7 @@ class Statistics:
         """The level of every reward; between two, one or the other by a coin, its mean kept."""
         above = np.clip(np.searchsorted(grid, seen), 0, grid.size - 1)
         between = np.flatnonzero(grid[above] != seen)
-        numbers = _numbers(self.history.arms, self.n)[between]
+        numbers = numbered(self.history.arms)[between]
         rows, changes = self.history.places[between].T
         tossed = coins(self.history.specification["seed"], rows, changes, numbers)
         top = above[between]
@@ -202,12 +199,3 @@ def _lil(t: Floats, level: float, claim: Claim) -> Floats:
     factor = (1.0 + math.sqrt(claim.eps)) * claim.sigma
     radius: Floats = factor * np.sqrt(2.0 * (1.0 + claim.eps) / t * inner)
     return radius
-
-
-def _numbers(arms: Ints, n: int) -> Ints:
-    """The number of every observation among those of its arm, from 0."""
-    order = np.argsort(arms, kind="stable")
-    first = np.concatenate(([0], np.cumsum(np.bincount(arms, minlength=n))[:-1]))
-    numbers = np.empty(arms.size, np.int64)
-    numbers[order] = np.arange(arms.size) - first[arms[order]]
-    return numbers

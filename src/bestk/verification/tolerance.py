@@ -10,7 +10,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from bestk.verification.arrays import Floats
 
 EXACT = 1e-9  # of the scale: sums, means, and the rule's comparison with epsilon
 INVERTED = 1e-6  # of the scale: bounds, found by searching or rounded outwards to 24 bits
@@ -19,7 +20,7 @@ LAST = 4  # units in the last place of the numbers compared
 WIDENED = 100  # the same, of the statistic: kernels widen bounds by up to 1e-14 of the mean
 
 
-def last_places(values: Any) -> NDArray[np.float64]:
+def last_places(values: Any) -> Floats:
     """A unit in the last place of each value; 0 of what is not finite."""
     sizes = np.abs(np.asarray(values, np.float64))
     return np.where(np.isfinite(sizes), np.spacing(np.where(np.isfinite(sizes), sizes, 0.0)), 0.0)

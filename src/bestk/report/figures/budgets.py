@@ -33,12 +33,8 @@ def draw(axes: Axes, budgets: Sequence[int], wrong: Mapping[str, Sequence[int]],
         shares, (low, high) = np.array(counts) / runs, np.array([wilson(n, runs) for n in counts]).T
         some, none = shares > 0.0, shares == 0.0
         colour, marker = style_of(name.split(" ", maxsplit=1)[0])
-        look: dict[str, Any] = {
-            "color": colour,
-            "marker": marker,
-            "markersize": 4,
-            "linewidth": 1.2,
-        }
+        look: dict[str, Any] = {"color": colour, "marker": marker}
+        look |= {"markersize": 4, "linewidth": 1.2}
         bars = (shares - low)[some], (high - shares)[some]
         axes.errorbar(xs[some], shares[some], bars, capsize=2, label=name, **look)
         look |= {"linestyle": "", "markerfacecolor": "white", "elinewidth": 1.0}
@@ -51,19 +47,15 @@ def draw(axes: Axes, budgets: Sequence[int], wrong: Mapping[str, Sequence[int]],
 
 def save(found: Sequence[Comparison], path: Path) -> None:
     """Write the figure of one instance, a comparison for each budget."""
-    pyplot = load_matplotlib()
     first = found[0].results[0]
     sizes = [int(each.results[0].budget or 0) for each in found]
     names = [full_name(result) for result in found[0].results]
     wrong = {name: [each.results[at].wrong for each in found] for at, name in enumerate(names)}
-    drawing, axes = pyplot.subplots(figsize=(7.0, 4.4), layout="constrained")
+    drawing, axes = load_matplotlib().subplots(figsize=(7.0, 4.4), layout="constrained")
     draw(axes, sizes, wrong, first.runs)
     axes.set(
         ylabel=f"share of {first.runs} runs with a wrong answer",
         title=f"{first.instance.name}, N = {first.instance.decision.n_arms}",
     )
     axes.legend(frameon=False, fontsize=8)
-    try:
-        save_figure(drawing, path)
-    finally:
-        pyplot.close(drawing)
+    save_figure(drawing, path)

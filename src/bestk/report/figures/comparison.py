@@ -54,7 +54,4 @@ def save(found: Comparison, path: Path) -> None:
     below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14), "ncols": 2}
     axes.legend(title="mean samples", fontsize=8, title_fontsize=8, frameon=False, **below)
     drawing.tight_layout()
-    try:
-        save_figure(drawing, path)
-    finally:
-        pyplot.close(drawing)
+    save_figure(drawing, path)

@@ -91,19 +91,21 @@ def load_matplotlib() -> Any:
     return pyplot
 
 
-def save_figure(drawing: Figure, path: Path) -> None:
-    """Write a figure in the format that the file's name ends in, PNG or SVG."""
-    with replacing(path) as draft:
-        if path.suffix.lower() == ".svg":
-            drawing.savefig(draft, format="svg", metadata={"Date": None})
-        else:
-            drawing.savefig(draft, format="png", dpi=150)
+def save_figure(drawing: Figure, *paths: Path) -> None:
+    """Write a figure in the formats that the files' names end in, PNG or SVG, and close it."""
+    try:
+        for path in paths:
+            with replacing(path) as draft:
+                if path.suffix.lower() == ".svg":
+                    drawing.savefig(draft, format="svg", metadata={"Date": None})
+                else:
+                    drawing.savefig(draft, format="png", dpi=150)
+    finally:
+        load_matplotlib().close(drawing)
 
 
 def save_as(drawing: Figure, stem: Path) -> list[Path]:
     """Write a figure as PNG and SVG."""
     written = [stem.with_suffix(f".{kind}") for kind in ("png", "svg")]
-    for path in written:
-        save_figure(drawing, path)
-    load_matplotlib().close(drawing)
+    save_figure(drawing, *written)
     return written

@@ -33,14 +33,9 @@ def save(plan: Plan, path: Path) -> None:
         colour, marker = style_of(first.problem.policy)
         heuristic = first.guarantee is None
         axes.fill_between(slacks, ranges[:, 0], ranges[:, 2], color=colour, alpha=0.18, linewidth=0)
-        axes.plot(
-            slacks,
-            ranges[:, 1],
-            color=colour,
-            marker=marker,
-            linestyle=":" if heuristic else "-",
-            label=full_name(first) + (", nothing proved" if heuristic else ""),
-        )
+        label = full_name(first) + (", nothing proved" if heuristic else "")
+        style = ":" if heuristic else "-"
+        axes.plot(slacks, ranges[:, 1], color=colour, marker=marker, linestyle=style, label=label)
     positive = [slack for slack in slacks if slack > 0]
     if positive:  # logarithmic, with room for 0 on the left
         axes.set_xscale("symlog", base=2, linthresh=positive[0], linscale=0.7)
@@ -68,7 +63,4 @@ def save(plan: Plan, path: Path) -> None:
     )
     axes.legend(frameon=False)
     drawing.tight_layout()
-    try:
-        save_figure(drawing, path)
-    finally:
-        pyplot.close(drawing)
+    save_figure(drawing, path)

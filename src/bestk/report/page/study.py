@@ -30,9 +30,7 @@ NO_NAME = re.compile(r"[^\w.-]+")  # what is left out of a file's name
 
 
 def write(
-    path: Address,
-    target: str | os.PathLike[str] | None = None,
-    name: str | None = None,
+    path: Address, target: str | os.PathLike[str] | None = None, name: str | None = None
 ) -> Path:
     """Write the page of a study, by default next to its file; returns where it is.
 
@@ -184,16 +182,8 @@ def _table(view: View) -> str:
         f"<td class=n>{lost.get(arm.label, 0):,}</td><td>{arm.status}</td></tr>"
         for place, arm in enumerate(view.arms[:ROWS], 1)
     )
-    columns = (
-        "rank",
-        "arm",
-        view.result.compares,
-        "interval",
-        "pulls",
-        "failed",
-        "given up",
-        "status",
-    )
+    compares = view.result.compares
+    columns = ("rank", "arm", compares, "interval", "pulls", "failed", "given up", "status")
     head = "".join(f'<th scope="col">{column}</th>' for column in columns)
     rest = len(view.arms) - ROWS
     more = f"<p>{rest:,} more: <code>bestk export</code> has them all.</p>" if rest > 0 else ""

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from bestk.report.terminal.standings import Standings, counts
 from bestk.report.text import printable
+from bestk.study.live import pace
 from bestk.study.result import Result
 from bestk.study.runner import Runner
 
@@ -27,14 +28,7 @@ def figures(
 ) -> list[str]:
     """Pulls, verdicts, speed and forecast, each in a few words; `budget` is what is left of it."""
     said = [f"{result.samples:,} {what}", counts(result)]
-    if elapsed > 0 and result.samples > before:
-        said.append(f"{(result.samples - before) / elapsed:.3g} {what}/s")
-    if result.forecast is not None:
-        needed = f"about {result.forecast:,} more needed{result.usually}"
-        if result.is_beyond(budget):
-            needed = "far more needed than the budget"
-        said.append(f"{needed} (an estimate)")
-    return said
+    return said + pace(result, before, elapsed, what, budget)
 
 
 class View:

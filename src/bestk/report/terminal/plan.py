@@ -39,14 +39,8 @@ def costs(found: Plan) -> Table:
     for result, entry in zip(found.results, found.cost.policies(), strict=True):
         low, median, high = _quantiles(result)
         ratio = entry["ratio_to_lower_bound"]
-        table.add_row(
-            full_name(result),
-            Text(proved(result)),
-            median,
-            f"{low} to {high}",
-            "-" if ratio is None else f"{ratio:.1f}",
-            str(result.wrong),
-        )
+        cost = median, f"{low} to {high}", "-" if ratio is None else f"{ratio:.1f}"
+        table.add_row(full_name(result), Text(proved(result)), *cost, str(result.wrong))
     return table
 
 

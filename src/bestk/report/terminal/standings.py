@@ -67,14 +67,11 @@ class Standings:
 
     def _columns(self) -> list[_Column]:
         labels = [printable(arm.label) for arm in self.shown]
+        means = [number(arm.mean, "-", self.unit) for arm in self.shown]
         columns = [
             _Column("rank", [str(rank) for rank in range(1, len(labels) + 1)], is_right=True),
             _Column("arm", [set_cell_size(x, min(LABEL, cell_len(x))) for x in labels]),
-            _Column(
-                self.compares,
-                [number(arm.mean, "-", self.unit) for arm in self.shown],
-                is_right=True,
-            ),
+            _Column(self.compares, means, is_right=True),
             _Column("interval", [interval(arm, self.unit) for arm in self.shown]),
             _Column("pulls", [f"{arm.pulls:,}" for arm in self.shown], is_right=True),
             _Column("status", [arm.status for arm in self.shown], coloured=True),

@@ -38,6 +38,8 @@ def summary(study: Study, result: Result) -> Table:
     answer, more = ", ".join(map(printable, result.top[:NAMED])), len(result.top) - NAMED
     if more > 0:
         answer += f" and {more:,} more"
+    items = specification.items
+    scored = [] if items is None else [("scored", words.scored(result, items.count))]
     table = Table(show_header=False, title=Text(printable(result.study)))
     table.add_column()
     table.add_column(overflow="fold")
@@ -52,16 +54,11 @@ def summary(study: Study, result: Result) -> Table:
             answer or "none: not every arm has been observed",
         ),
         *((printable(name), text) for name, text in words.sums(result)),
-        *_scored(study, result),
+        *scored,
         *(("", line) for line in standings.conclusion(result)[1:]),
     ):
         table.add_row(name, Text(text))
     return table
-
-
-def _scored(study: Study, result: Result) -> list[tuple[str, str]]:
-    items = study.specification.items
-    return [] if items is None else [("scored", words.scored(result, items.count))]
 
 
 def arms(study: Study, result: Result) -> Table:

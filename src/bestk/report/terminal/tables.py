@@ -113,15 +113,13 @@ def comparison(found: Comparison) -> Table:
     for result in found.results:
         samples, ratio = result.summary(), found.ratio(result)
         relative = "-" if ratio is None else r"{:.3f} \[{:.3f}, {:.3f}]".format(*ratio)
-        table.add_row(
-            full_name(result),
-            Text(proved(result)),
+        relative = "1" if result is first else relative
+        mean, median = (
             f"{samples['mean']:,.0f} ± {samples['sem']:,.0f}",
-            "1" if result is first else relative,
             f"{samples['median']:,.0f}",
-            str(result.wrong),
-            str(result.unfinished),
         )
+        counts = str(result.wrong), str(result.unfinished)
+        table.add_row(full_name(result), Text(proved(result)), mean, relative, median, *counts)
     return table
 
 
