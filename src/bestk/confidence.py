@@ -31,15 +31,7 @@ from bestk.kernels.types import (
     Evidence,
     FloatArray,
 )  # fmt: skip
-from bestk.rewards import (
-    FAMILIES,
-    Bernoulli,
-    Bounded,
-    Quantile,
-    Ratings,
-    Rewards,
-    require_rewards,
-)
+from bestk.rewards import FAMILIES, Bernoulli, Bounded, Quantile, Ratings, Rewards, require_rewards
 
 # Mixed over, with weights; fixed before any data. docs/evidence.md says how they were chosen.
 N0 = (3.0, 100.0, 3000.0)
