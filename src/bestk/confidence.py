@@ -24,6 +24,7 @@ from bestk.kernels.types import (
     BETTING,
     COINS,
     FINITE,
+    GAUSSIAN,
     HIGH,
     LOW,
     NORMAL,
@@ -31,7 +32,7 @@ from bestk.kernels.types import (
     Evidence,
     FloatArray,
 )  # fmt: skip
-from bestk.rewards import FAMILIES, Bernoulli, Bounded, Quantile, Ratings, Rewards, require_rewards
+from bestk.rewards import Bernoulli, Bounded, Quantile, Ratings, Rewards, require_rewards
 
 # Mixed over, with weights; fixed before any data. docs/evidence.md says how they were chosen.
 N0 = (3.0, 100.0, 3000.0)
@@ -259,21 +260,9 @@ def _checked(rewards: Rewards, data: Iterable[float]) -> FloatArray:
     if array.dtype.kind not in "buif":
         array = _as_array(rewards, list(array))
     values = array.astype(np.float64)
-    allowed = np.isfinite(values)
-    if isinstance(rewards, Ratings):
-        levels = np.array(rewards.levels)
-        nearest = np.minimum(np.searchsorted(levels, values), levels.size - 1)
-        allowed &= levels[nearest] == values
-    elif isinstance(rewards, Bounded):
-        allowed &= (values >= rewards.low) & (values <= rewards.high)
-    elif isinstance(rewards, Bernoulli):
-        allowed &= (values == 0.0) | (values == 1.0)
-    elif isinstance(rewards, Quantile):
-        allowed &= (values > 0.0) | (not rewards.relative)
-    else:
+    allowed = np.fromiter(map(rewards.allows, values.tolist()), np.bool_, values.size)
+    if rewards.law == GAUSSIAN:
         allowed &= np.abs(values) <= LARGEST
-    if type(rewards) not in FAMILIES.values():  # derived from one of them: its own rule holds too
-        allowed &= np.array([rewards.allows(value) for value in values.tolist()], np.bool_)
     if not allowed.all():
         position = int(np.argmin(allowed))
         _refuse(rewards, position, values[position])
