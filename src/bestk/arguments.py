@@ -135,6 +135,15 @@ def string(value: object, what: str) -> str:
     return value
 
 
+def require_name(name: object, what: str) -> None:
+    """Refuse what cannot be the name of a `what`, on the command line too."""
+    text = string(name, "name")
+    if not text or not text.isprintable() or set(text) & set(" :,/\\"):
+        raise InputError(
+            f"the {what}'s name {shown(name)} was refused: use letters, digits and dashes"
+        )
+
+
 def require(value: object, methods: tuple[str, ...], what: str, wanted: str) -> None:
     """Refuse an object without these methods, or a class in place of one of its objects."""
     if isinstance(value, type) or not all(callable(getattr(value, name, None)) for name in methods):

@@ -4,7 +4,6 @@ import ast
 
 import pytest
 
-from bestk.compiled.inline import inlined
 from bestk.compiled.programs import KINDS, LIVE, PLAY, Axes, Program
 from bestk.compiled.specialise import Specialisation
 from bestk.kernels import loop, types
@@ -43,49 +42,6 @@ def test_no_kernel_hides_behind_a_keyword(kind):
     """Calls are specialised by position."""
     for kernel in KINDS[kind]:
         assert kernel.__kwdefaults__ is None
-
-
-def run(source, name, *arguments):
-    space = {}
-    exec(source, space)
-    return space[name](*arguments)
-
-
-PROGRAM = """
-def sign(x):
-    if x > 0.0:
-        return 1.0
-    if x < 0.0:
-        return -1.0
-    return 0.0
-
-def scan(xs, wanted):
-    for x in xs:
-        if x == wanted:
-            return True
-    return False
-
-def bump(xs, x):
-    x = x + 1.0
-    xs.append(x)
-
-def main(xs, x):
-    bump(xs, x)
-    s = sign(x)
-    bump(xs, s)
-    found = scan(xs, 2.0)
-    xs[0] = sign(xs[-1])
-    return s, found, x, xs
-"""
-
-
-@pytest.mark.parametrize("x", [-1.0, 0.0, 1.0])
-def test_inlining_changes_no_result(x):
-    tree = ast.parse(PROGRAM)
-    small = ast.Module(inlined(list(tree.body), {"main"}), [])
-    source = ast.unparse(ast.fix_missing_locations(small))
-    assert run(PROGRAM, "main", [5.0], x) == run(source, "main", [5.0], x)
-    assert functions(source) == ["scan", "main"]  # a return from within a loop stays a call
 
 
 def test_programs_have_names_that_say_what_they_are():

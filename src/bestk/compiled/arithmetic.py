@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from llvmlite import ir
@@ -179,32 +181,27 @@ class Arithmetic:
         return Number(INTEGER, self._build.sext(short, WORD))
 
 
-class Counted:
-    """A loop over range(first, last, step) around what is written in the block."""
+@contextmanager
+def counted(
+    build: ir.IRBuilder, entry: Any, first: Any, last: Any, step: int
+) -> Iterator[tuple[Any, Any, Any]]:
+    """A loop over range(first, last, step) around what is written in the block.
 
-    def __init__(self, build: ir.IRBuilder, entry: Any, first: Any, last: Any, step: int) -> None:
-        self._build, self._step = build, step
-        with build.goto_block(entry):
-            self._place = build.alloca(WORD)
-        self._test, self._body, self.again, self.end = (
-            build.append_basic_block() for _ in range(4)
-        )
-        build.store(first, self._place)
-        build.branch(self._test)
-        build.position_at_end(self._test)
-        at = build.load(self._place)
-        build.cbranch(build.icmp_signed("<" if step > 0 else ">", at, last), self._body, self.end)
-        self._at = at
-
-    def __enter__(self) -> Any:
-        self._build.position_at_end(self._body)
-        return self._at
-
-    def __exit__(self, *error: object) -> None:
-        build = self._build
-        if not build.block.is_terminated:
-            build.branch(self.again)
-        build.position_at_end(self.again)
-        build.store(build.add(build.load(self._place), WORD(self._step)), self._place)
-        build.branch(self._test)
-        build.position_at_end(self.end)
+    Its variable, and the places where `continue` and `break` go.
+    """
+    with build.goto_block(entry):
+        place = build.alloca(WORD)
+    test, body, again, end = (build.append_basic_block() for _ in range(4))
+    build.store(first, place)
+    build.branch(test)
+    build.position_at_end(test)
+    at = build.load(place)
+    build.cbranch(build.icmp_signed("<" if step > 0 else ">", at, last), body, end)
+    build.position_at_end(body)
+    yield at, again, end
+    if not build.block.is_terminated:
+        build.branch(again)
+    build.position_at_end(again)
+    build.store(build.add(build.load(place), WORD(step)), place)
+    build.branch(test)
+    build.position_at_end(end)

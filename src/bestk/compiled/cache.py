@@ -23,16 +23,7 @@ from pathlib import Path
 from bestk.kernels import types
 
 # what programs depend on here
-WRITERS = (
-    "arithmetic.py",
-    "inline.py",
-    "layout.py",
-    "lowering.py",
-    "machine.py",
-    "programs.py",
-    "specialise.py",
-    "writing.py",
-)
+WRITERS = ("arithmetic", "layout", "lowering", "machine", "programs", "specialise", "writing")
 KEEP_DAYS = 30  # arbitrary: how long the programs of another version stay on disk
 
 
@@ -40,7 +31,7 @@ KEEP_DAYS = 30  # arbitrary: how long the programs of another version stay on di
 def source_hash() -> str:
     """Hash of what programs are written from, and of the versions that compile them."""
     digest = hashlib.sha256()
-    writers = [Path(__file__).with_name(name) for name in WRITERS]
+    writers = [Path(__file__).with_name(f"{name}.py") for name in WRITERS]
     for path in (*sorted(Path(types.__file__).parent.rglob("*.py")), *writers):
         digest.update(path.name.encode())
         digest.update(path.read_bytes())

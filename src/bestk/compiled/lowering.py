@@ -128,8 +128,7 @@ class Lowering:
         """
         inner, returns = self.function(name, tuple(kinds))
         several = isinstance(returns, tuple)
-        types = [NUMBERS.get(k, WORD.as_pointer()) if isinstance(k, str) else WORD.as_pointer()
-                 for k in kinds]  # fmt: skip
+        types = [NUMBERS.get(kind, WORD.as_pointer()) for kind in kinds]
         types += [returned_type(returns).as_pointer()] if several else []
         result = ir.VoidType() if several else WORD if returns == TRUTH else returned_type(returns)
         outer = ir.Function(self.module, ir.FunctionType(result, types), f"enter_{name}")
@@ -193,13 +192,8 @@ class Lowering:
         """What LLVM is told of an element's place: type-based alias analysis, a type a field."""
         name = f"{kind.dtype}.{kind.tag}" if kind.tag else kind.dtype
         if name not in self._tags:
-            if kind.tag:
-                parent = self._type(kind.dtype, self._type("bestk", None))
-                node = self._type(name, parent)
-            else:
-                node = self._type(kind.dtype, self._type("bestk", None))
+            node = self.module.add_metadata(["bestk"])
+            for part in dict.fromkeys((kind.dtype, name)):  # elements, then those of the field
+                node = self.module.add_metadata([part, node, WORD(0)])
             self._tags[name] = self.module.add_metadata([node, node, WORD(0)])
         return self._tags[name]
-
-    def _type(self, name: str, parent: Any) -> Any:
-        return self.module.add_metadata([name] if parent is None else [name, parent, WORD(0)])

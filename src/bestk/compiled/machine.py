@@ -105,9 +105,7 @@ _RESULTS = {INTEGER: ctypes.c_int64, REAL: ctypes.c_double, TRUTH: ctypes.c_bool
 
 
 def _function(address: int, kinds: Iterable[Any], returns: Any) -> Callable[..., Any]:
-    parameters: list[Any] = [
-        _PARAMETERS[kind] if isinstance(kind, str) else _Address for kind in kinds
-    ]
+    parameters = [_PARAMETERS.get(kind, _Address) for kind in kinds]
     if not isinstance(returns, list | tuple):
         function = ctypes.CFUNCTYPE(_RESULTS[returns])(address)
         function.argtypes = parameters

@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 
-from bestk.compiled.inline import Renaming, inlined, is_cheap, reachable
 from bestk.kernels import types
 
 Kernel = Callable[..., Any]
@@ -55,17 +54,21 @@ class Specialisation:
 
     def source(self, title: str) -> str:
         """The module: structures, constants, functions."""
-        keep = {*self._entries, *self._outlined}
-        functions = inlined(reachable(list(self._functions.values()), self._entries), keep)
+        calls = {*self._entries, *self._outlined}
         blocks = ["\n".join(f"{name} = {value}" for name, value in self._globals.items())]
-        for function in functions:
-            mark = (
-                ""
-                if function.name in self._outlined or function.name in self._entries
-                else "@inlined\n"
-            )
+        for function in self._reachable():
+            mark = "" if function.name in calls else "@inlined\n"
             blocks.append(mark + ast.unparse(function))
         return HEAD.format(title=title) + "\n\n".join(blocks) + "\n"
+
+    def _reachable(self) -> list[ast.FunctionDef]:
+        """The functions that the entries call, by way of others too; callees first."""
+        needed, found = set(self._entries), []
+        for function in reversed(self._functions.values()):
+            if function.name in needed:
+                needed.update(n.id for n in ast.walk(function) if isinstance(n, ast.Name))
+                found.append(function)
+        return found[::-1]
 
     def fields(self) -> dict[str, list[str]]:
         """Those of each structure that are read."""
@@ -97,9 +100,9 @@ class Specialisation:
         parameters = [argument.arg for argument in function.args.args]
         uses = [node.id for node in ast.walk(only.value) if isinstance(node, ast.Name)]
         bound = dict(zip(parameters, arguments, strict=True))
-        if any(uses.count(name) > 1 and not is_cheap(value) for name, value in bound.items()):
+        if any(uses.count(name) > 1 and not _is_cheap(value) for name, value in bound.items()):
             return None
-        found: ast.expr = Renaming(bound).visit(_parsed(ast.unparse(only.value)))
+        found: ast.expr = _Substitution(bound).visit(_parsed(ast.unparse(only.value)))
         return found
 
     def constant(self, kernel: Kernel, name: str, value: Any) -> ast.expr | None:
@@ -121,6 +124,24 @@ class Specialisation:
     def read(self, field: str) -> None:
         """Note that a field is used."""
         self._read.add(field)
+
+
+class _Substitution(ast.NodeTransformer):
+    """Arguments in place of parameters."""
+
+    def __init__(self, bound: Mapping[str, ast.expr]) -> None:
+        self._bound = bound
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """A name that is bound."""
+        return self._bound.get(node.id, node)
+
+
+def _is_cheap(node: ast.expr) -> bool:
+    """Whether an expression may be evaluated twice: a name, a field, a number."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name | ast.Constant)
 
 
 def _short(kernel: Kernel) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from bestk.compiled.arithmetic import COMPARISONS, Arithmetic, Counted
+from bestk.compiled.arithmetic import COMPARISONS, Arithmetic, counted
 from bestk.compiled.layout import INTEGER, REAL, TRUTH, ArrayKind, Layout
 from bestk.compiled.lowering import (
     BIT,
@@ -149,7 +149,7 @@ class Writing:
                 size = self._build.mul(size, more)
         else:
             size = self._value(part.upper).value
-        with self._counted(WORD(0), size, 1) as at:
+        with counted(self._build, self._entry, WORD(0), size, 1) as (at, _, _):
             self._put(owner, self._build.gep(owner.pointer, [at]), value)
 
     def _slice(self, owner: Array, part: ast.Slice) -> Array:
@@ -197,13 +197,9 @@ class Writing:
         step = ast.literal_eval(node.iter.args[2]) if len(bounds) > 2 else 1
         first = bounds[0].value if len(bounds) > 1 else WORD(0)
         last = bounds[min(1, len(bounds) - 1)].value
-        counted = self._counted(first, last, step)
-        with counted as at:
+        with counted(self._build, self._entry, first, last, step) as (at, again, end):
             self._store(node.target.id, Number(INTEGER, at))
-            self._turn(node.body, counted.again, counted.end)
-
-    def _counted(self, first: Any, last: Any, step: int) -> Counted:
-        return Counted(self._build, self._entry, first, last, step)
+            self._turn(node.body, again, end)
 
     def _on_Break(self, _: ast.Break) -> None:
         self._build.branch(self._loops[-1][1])

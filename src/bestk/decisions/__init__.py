@@ -18,17 +18,9 @@ from bestk.decisions.topk import TopK
 from bestk.errors import InputError, UnknownName
 
 __all__ = [
-    "BinaryProgram",
-    "BipartiteMatching",
-    "DecisionClass",
-    "ExplicitSets",
-    "Oracle",
-    "PartitionMatroid",
-    "Path",
-    "SpanningTree",
-    "TopK",
-    "decision_from_dict",
-]
+    "BinaryProgram", "BipartiteMatching", "DecisionClass", "ExplicitSets", "Oracle",
+    "PartitionMatroid", "Path", "SpanningTree", "TopK", "decision_from_dict",
+]  # fmt: skip
 
 _READERS: dict[str, Callable[[dict[str, Any]], DecisionClass]] = {
     TopK.kind: lambda data: TopK(data["n_arms"], data["k"]),

@@ -116,6 +116,15 @@ class DecisionClass(Protocol):
 OFFERED = tuple(name for name in vars(DecisionClass) if not name.startswith("_"))
 
 
+class NumberedArms:
+    """A class whose arms have no names but their numbers."""
+
+    @property
+    def names(self: DecisionClass) -> tuple[int, ...]:
+        """The numbers of the arms."""
+        return tuple(range(self.n_arms))
+
+
 class PythonOracle:
     """What holds for a class unless it says otherwise."""
 

@@ -11,14 +11,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bestk.arguments import integer
-from bestk.decisions.base import CompiledOracle, Extent, Structure, require_choice
+from bestk.decisions.base import CompiledOracle, Extent, NumberedArms, Structure, require_choice
 from bestk.decisions.labels import items
 from bestk.errors import InputError
 from bestk.kernels.types import EXPLICIT
 
 
 @dataclass(frozen=True)
-class ExplicitSets(CompiledOracle):
+class ExplicitSets(NumberedArms, CompiledOracle):
     """The given sets of arm numbers; n_arms is the largest number plus one unless given."""
 
     sets: Sequence[Iterable[int]]
@@ -44,11 +44,6 @@ class ExplicitSets(CompiledOracle):
         object.__setattr__(self, "sets", sets)
         object.__setattr__(self, "n_arms", n_arms)
         require_choice(self)
-
-    @property
-    def names(self) -> tuple[int, ...]:
-        """The numbers of the arms."""
-        return tuple(range(self.n_arms))
 
     @cached_property
     def structure(self) -> Structure:

@@ -86,10 +86,7 @@ class BipartiteMatching(EdgeArms, PythonOracle):
     @cached_property
     def _arms(self) -> IntArray:
         """The arm that joins left node i and right node j; n_arms where there is none."""
-        lefts, rights = (
-            number(edge[0] for edge in self.edges),
-            number(edge[1] for edge in self.edges),
-        )
+        lefts, rights = (number(edge[side] for edge in self.edges) for side in (0, 1))
         arms = np.full(self._sides, self.n_arms, np.int64)
         for arm, (left, right) in enumerate(self.edges):
             arms[lefts[left], rights[right]] = arm

@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bestk.arguments import integer
-from bestk.decisions.base import CompiledOracle, Structure, require_choice
+from bestk.decisions.base import CompiledOracle, NumberedArms, Structure, require_choice
 from bestk.decisions.labels import items, label, number, thaw
 from bestk.errors import InputError
 from bestk.kernels.types import PARTITION
 
 
 @dataclass(frozen=True)
-class PartitionMatroid(CompiledOracle):
+class PartitionMatroid(NumberedArms, CompiledOracle):
     """Exactly `capacity` arms of every group: the bases of a partition matroid.
 
     groups[i] is the group of arm i; capacities map every group to its capacity, or list them for
@@ -60,11 +60,6 @@ class PartitionMatroid(CompiledOracle):
     def n_arms(self) -> int:
         """How many arms all groups have."""
         return len(self.groups)
-
-    @property
-    def names(self) -> tuple[int, ...]:
-        """The numbers of the arms."""
-        return tuple(range(self.n_arms))
 
     @property
     def _capacities(self) -> dict[Hashable, int]:

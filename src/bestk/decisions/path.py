@@ -106,8 +106,9 @@ class Path(EdgeArms, CompiledOracle):
         steps = shape.n_nodes - 1
         if shape.code == DAG:
             steps = int(self.best(np.ones(self.n_arms)).sum())
-        two_way = not self.directed
-        return Extent(1, steps, None, None, None, inside, outside, steps, two_way)
+        return Extent(
+            1, steps, inside=inside, outside=outside, steps=steps, two_way=not self.directed
+        )
 
     def _is_reachable(self) -> bool:
         following = _neighbours(self.edges if self.directed else _both_ways(self.edges))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bestk.decisions.base import PythonOracle, read_weights, require_choice
+from bestk.decisions.base import NumberedArms, PythonOracle, read_weights, require_choice
 from bestk.errors import InputError, OracleError
 from bestk.kernels.types import BoolArray, FloatArray
 
@@ -21,7 +21,7 @@ TOLERANCE = 1e-6  # of HiGHS: how far a row may be outside its bounds
 
 
 @dataclass(frozen=True)
-class BinaryProgram(PythonOracle):
+class BinaryProgram(NumberedArms, PythonOracle):
     """The sets whose 0/1 vectors x have lower <= A x <= upper, one column of A an arm.
 
     Bounds are one number or one a row, infinite where there is none. Rows hold within a tolerance
@@ -72,11 +72,6 @@ class BinaryProgram(PythonOracle):
     def n_arms(self) -> int:
         """How many columns A has."""
         return int(self._rows[0].shape[1])
-
-    @property
-    def names(self) -> tuple[int, ...]:
-        """The numbers of the columns."""
-        return tuple(range(self.n_arms))
 
     @property
     def width(self) -> int:

@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bestk.arguments import integer
-from bestk.decisions.base import CompiledOracle, Structure, read_weights
+from bestk.decisions.base import CompiledOracle, NumberedArms, Structure, read_weights
 from bestk.errors import InputError
 from bestk.kernels.types import PARTITION, BoolArray, FloatArray
 
 
 @dataclass(frozen=True)
-class TopK(CompiledOracle):
+class TopK(NumberedArms, CompiledOracle):
     """All sets of exactly k of n_arms arms."""
 
     n_arms: int
@@ -34,11 +34,6 @@ class TopK(CompiledOracle):
             raise InputError(
                 f"K={self.k} was refused: of {self.n_arms} arms K must be 1 to {self.n_arms - 1}"
             )
-
-    @property
-    def names(self) -> tuple[int, ...]:
-        """The numbers of the arms."""
-        return tuple(range(self.n_arms))
 
     @cached_property
     def structure(self) -> Structure:

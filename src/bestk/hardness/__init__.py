@@ -9,11 +9,6 @@ from bestk.hardness.best_k import Difficulty, difficulty, first_time, kl_of_erro
 from bestk.hardness.combinatorial import CombinatorialDifficulty, combinatorial_difficulty
 
 __all__ = [
-    "CombinatorialDifficulty",
-    "Difficulty",
-    "combinatorial_difficulty",
-    "difficulty",
-    "first_time",
-    "kl_of_error",
-    "t_star",
-]
+    "CombinatorialDifficulty", "Difficulty", "combinatorial_difficulty", "difficulty", "first_time",
+    "kl_of_error", "t_star",
+]  # fmt: skip

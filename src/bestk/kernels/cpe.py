@@ -106,18 +106,11 @@ def choose(state: State, spec: Spec, out: IntArray) -> int:
 
 def solve(state: State, spec: Spec, row: int, fresh: bool) -> None:
     """Lines 4 and 8: M (row EMPIRICAL) or Mt (row REVISED), by the compiled oracle."""
+    found = state.high if row == EMPIRICAL else state.other
     oracles.best(
-        spec.structure,
-        state.table,
-        spec.source,
-        spec.target,
-        state.weights[row],
-        state.orders[row],
-        state.parent,
-        state.value,
-        fresh,
-        state.high if row == EMPIRICAL else state.other,
-    )
+        spec.structure, state.table, spec.source, spec.target, state.weights[row],
+        state.orders[row], state.parent, state.value, fresh, found,
+    )  # fmt: skip
 
 
 @outlined

@@ -21,15 +21,7 @@ from __future__ import annotations
 
 from math import log
 
-from bestk.kernels.types import (
-    NORMAL,
-    TOTAL,
-    WITNESS_IN,
-    WITNESS_OUT,
-    Spec,
-    State,
-    outlined,
-)
+from bestk.kernels.types import NORMAL, TOTAL, WITNESS_IN, WITNESS_OUT, Spec, State, outlined
 
 
 def threshold(state: State, spec: Spec) -> float:

@@ -204,8 +204,3 @@ def build(state: State, spec: Spec) -> None:
         cpe.tell(state, spec, i)
     cpe.means(state, spec)
     cpe.solve(state, spec, EMPIRICAL, True)
-
-
-def tell(state: State, spec: Spec, i: int) -> None:
-    """Bounds of the sampled arm."""
-    cpe.tell(state, spec, i)

@@ -24,17 +24,7 @@ from math import floor, isnan, log, sqrt
 import numpy as np
 
 from bestk.kernels.evidence import add
-from bestk.kernels.types import (
-    LOW,
-    ROOM,
-    START,
-    TAKEN,
-    Evidence,
-    FloatArray,
-    Spec,
-    State,
-    outlined,
-)
+from bestk.kernels.types import LOW, ROOM, START, TAKEN, Evidence, FloatArray, Spec, State, outlined
 
 FIRST_ROOM = 16  # observations that an arm has room for at first; arbitrary
 TABLE = 1 << 14  # numbers of hits kept once computed, for t up to this, like radii (`bounds.py`)

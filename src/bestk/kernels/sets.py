@@ -36,7 +36,7 @@ from math import exp, log, log1p
 
 import numpy as np
 
-from bestk.kernels import cpe, evidence, oracles, set_codes
+from bestk.kernels import cpe, evidence, set_codes
 from bestk.kernels.evidence import MINUS, PLUS
 from bestk.kernels.types import (
     BETTING,
@@ -286,21 +286,6 @@ def advance(state: State, spec: Spec, out: IntArray) -> int:
 # --- with a compiled oracle -----------------------------------------------------------------------
 
 
-def _solve(state: State, spec: Spec) -> None:
-    oracles.best(
-        spec.structure,
-        state.table,
-        spec.source,
-        spec.target,
-        state.weights[REVISED],
-        state.orders[REVISED],
-        state.parent,
-        state.value,
-        True,
-        state.other,
-    )
-
-
 @outlined
 def ask(state: State, spec: Spec, out: IntArray) -> int:
     """One step."""
@@ -309,7 +294,7 @@ def ask(state: State, spec: Spec, out: IntArray) -> int:
     start(state, spec)
     found = AGAIN
     while found == AGAIN:
-        _solve(state, spec)
+        cpe.solve(state, spec, REVISED, True)
         found = advance(state, spec, out)
     return found
 
@@ -323,7 +308,7 @@ def compare(state: State, spec: Spec) -> None:
         start(state, spec)
         found = AGAIN
         while found == AGAIN:
-            _solve(state, spec)
+            cpe.solve(state, spec, REVISED, True)
             found = weigh(state, spec, -np.inf)
 
 

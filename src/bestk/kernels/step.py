@@ -274,10 +274,8 @@ def tell(state: State, spec: Spec, arm: int, reward: float) -> None:
         clucb.tell(state, spec, arm)
     elif spec.family == UGAPE:
         ugape.tell(state, spec, arm)
-    elif spec.family == CPE:
+    elif spec.family in (CPE, EXCHANGE):
         cpe.tell(state, spec, arm)
-    elif spec.family == EXCHANGE:
-        matroid.tell(state, spec, arm)
     elif spec.family != SETS:  # which looks at the statistics when it is asked
         lil_ucb.tell(state, spec, arm)
 

@@ -9,26 +9,17 @@ from __future__ import annotations
 import numpy as np
 
 from bestk.kernels import trees
-from bestk.kernels.types import MEAN_IN, MEAN_OUT, Spec, State
+from bestk.kernels.types import MEAN_IN, MEAN_OUT, Slot, Spec, State
 
 
-def _put(state: State, i: int, inside: bool) -> None:
-    state.high[i] = inside
-    if inside:
-        state.keys[MEAN_IN.row, i] = -state.means[i]
-        trees.update(state.nodes, state.keys, MEAN_IN, i)
-    else:
-        state.keys[MEAN_OUT.row, i] = state.means[i]
-        trees.update(state.nodes, state.keys, MEAN_OUT, i)
+def _put(state: State, slot: Slot, i: int) -> None:
+    state.keys[slot.row, i] = slot.sign * state.means[i]
+    trees.update(state.nodes, state.keys, slot, i)
 
 
-def _take(state: State, i: int, inside: bool) -> None:
-    if inside:
-        state.keys[MEAN_IN.row, i] = -np.inf
-        trees.update(state.nodes, state.keys, MEAN_IN, i)
-    else:
-        state.keys[MEAN_OUT.row, i] = -np.inf
-        trees.update(state.nodes, state.keys, MEAN_OUT, i)
+def _take(state: State, slot: Slot, i: int) -> None:
+    state.keys[slot.row, i] = -np.inf
+    trees.update(state.nodes, state.keys, slot, i)
 
 
 def settle(state: State) -> tuple[int, int]:
@@ -38,16 +29,20 @@ def settle(state: State) -> tuple[int, int]:
     x, y = state.means[a], state.means[b]
     if x > y or (x == y and a < b):
         return -1, -1
-    _take(state, a, True)
-    _take(state, b, False)
-    _put(state, a, False)
-    _put(state, b, True)
+    _take(state, MEAN_IN, a)
+    _take(state, MEAN_OUT, b)
+    state.high[a], state.high[b] = False, True
+    _put(state, MEAN_OUT, a)
+    _put(state, MEAN_IN, b)
     return a, b
 
 
 def refresh(state: State, i: int) -> tuple[int, int]:
     """Restore M after the mean of arm i changed: (arm that left, arm that entered), or -1."""
-    _put(state, i, state.high[i])
+    if state.high[i]:
+        _put(state, MEAN_IN, i)
+    else:
+        _put(state, MEAN_OUT, i)
     return settle(state)
 
 

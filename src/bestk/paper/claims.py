@@ -40,12 +40,7 @@ RATIOS = (
         lambda p: p.k == "2",
         OTHERS,
     ),
-    About(
-        "2-below",
-        "K=N/2: lil-rand-lucb below lucb and lil-clucb",
-        lambda p: p.k == "N/2",
-        SLOW,
-    ),
+    About("2-below", "K=N/2: lil-rand-lucb below lucb and lil-clucb", lambda p: p.k == "N/2", SLOW),
     About(
         "2-level",
         f"K=N/2: lil-rand-lucb level with lucb++ (within {LEVEL_WITH:.0%})",

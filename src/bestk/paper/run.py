@@ -30,17 +30,9 @@ class Lab:
     ) -> SimulationResult:
         """A policy on an instance, with the paper's nu and sigma."""
         return simulate(
-            instance,
-            policy,
-            variant,
-            delta=NU,
-            rewards=Gaussian(SIGMA),
-            params=params,
-            runs=self.runs,
-            seed=SEED,
-            jobs=self.jobs,
-            executor=self.executor,
-        )
+            instance, policy, variant, delta=NU, rewards=Gaussian(SIGMA), params=params,
+            runs=self.runs, seed=SEED, jobs=self.jobs, executor=self.executor,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)

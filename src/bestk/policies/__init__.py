@@ -7,17 +7,8 @@ from bestk.policies.protocol import PythonPolicy, Question
 from bestk.policies.registry import default_policy, find, load_installed, register
 
 __all__ = [
-    "CATALOGUE",
-    "Configured",
-    "Parameter",
-    "Policy",
-    "PythonPolicy",
-    "Question",
-    "configure",
-    "default_policy",
-    "find",
-    "load_installed",
-    "register",
-]
+    "CATALOGUE", "Configured", "Parameter", "Policy", "PythonPolicy", "Question", "configure",
+    "default_policy", "find", "load_installed", "register",
+]  # fmt: skip
 
 in_python.add()

@@ -97,12 +97,7 @@ class Policy:
         return ("faithful", "heuristic") if self.radius == t.LIL else ()
 
 
-RULES = {
-    "random": t.RANDOM,
-    "radius": t.RADIUS,
-    "both": t.BOTH,
-    "least-sampled": t.LEAST_SAMPLED,
-}
+RULES = {"random": t.RANDOM, "radius": t.RADIUS, "both": t.BOTH, "least-sampled": t.LEAST_SAMPLED}
 RULE_ABOUT = (
     "which of the pair is sampled: at random by counts or by radius, both, the less sampled"
 )
@@ -130,11 +125,7 @@ _ENTRIES = (
         t.PAIR,
         radius=t.EVIDENCE,
         rule=t.RADIUS,
-        parameters=(
-            Parameter("rule", "radius", RULE_ABOUT, tuple(RULES)),
-            INDEPENDENT,
-            WEIGHTS,
-        ),
+        parameters=(Parameter("rule", "radius", RULE_ABOUT, tuple(RULES)), INDEPENDENT, WEIGHTS),
     ),
     Policy(
         "e-clucb",

@@ -12,7 +12,7 @@ from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NoReturn, TypeVar
 
-from bestk.arguments import flag, shown, string
+from bestk.arguments import flag, require_name, shown, string
 from bestk.decisions import DecisionClass, TopK
 from bestk.errors import InputError, PolicyError, UnknownName
 from bestk.kernels import types as t
@@ -136,10 +136,7 @@ def register(
 
 
 def _check(name: str, cls: object, parameters: Sequence[Parameter]) -> None:
-    if not string(name, "name") or not name.isprintable() or set(name) & set(" :,/\\"):
-        raise InputError(
-            f"the policy's name {shown(name)} was refused: use letters, digits and dashes"
-        )
+    require_name(name, "policy")
     known = CATALOGUE.get(name)
     if known is not None and not isinstance(known.python, type):
         raise InputError(f"policy {name} was refused: that is the name of one of bestk's own")
@@ -194,14 +191,10 @@ def default_policy(decision: DecisionClass) -> str:
     return DEFAULT if isinstance(decision, TopK) else COMBINATORIAL_DEFAULT
 
 
-def has_rank(decision: DecisionClass) -> bool:
-    """Whether the feasible sets are the bases of a matroid."""
-    return decision.structure is not None and decision.structure.rank is not None
-
-
 def as_recorded(name: str, decision: DecisionClass, params: Mapping[str, Any]) -> Mapping[str, Any]:
     """The parameters that a log holds, with what went without saying in version 0.1."""
-    compares_sets = name == COMBINATORIAL_DEFAULT and not has_rank(decision)
+    shape = decision.structure
+    compares_sets = name == COMBINATORIAL_DEFAULT and (shape is None or shape.rank is None)
     if compares_sets and isinstance(params, Mapping) and STOP not in params:
         return {**params, STOP: BOUNDS}
     return params

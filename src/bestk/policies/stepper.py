@@ -49,10 +49,7 @@ class Stepper:
     """One policy on one decision class, an observation at a time: ask, tell, answer."""
 
     def __init__(
-        self,
-        decision: DecisionClass,
-        configured: Configured,
-        rewards: Rewards | None = None,
+        self, decision: DecisionClass, configured: Configured, rewards: Rewards | None = None
     ) -> None:
         self.decision = decision
         self.rewards = rewards  # the assumption that observations are held to, if any

@@ -20,6 +20,7 @@ class Tally:
     n_arms: int
     counts: IntArray
     sums: FloatArray
+    shift: float = 0.0  # added to every reward: 1 where coins are costs, so that tails are counted
 
     def begin(self, n_arms: int) -> None:
         """Nothing has been seen."""
@@ -30,12 +31,17 @@ class Tally:
     def tell(self, arm: int, reward: float) -> None:
         """One reward of one arm."""
         self.counts[arm] += 1
-        self.sums[arm] += reward
+        self.sums[arm] += reward + self.shift
 
     @property
     def means(self) -> FloatArray:
         """Of the arms sampled so far; 0 where there is nothing yet."""
         return self.sums / np.maximum(self.counts, 1)
+
+    def leaders(self, arms: IntArray, size: int) -> list[int]:
+        """Of these arms so many of the largest means, best first."""
+        best: list[int] = arms[descending(self.means[arms])[:size]].tolist()
+        return best
 
 
 def wanted(problem: Question, policy: str) -> int:

@@ -19,19 +19,9 @@ from bestk.rewards.families import Bernoulli, Bounded, Gaussian, Ratings, SubGau
 from bestk.rewards.quantile import Quantile
 
 __all__ = [
-    "FAMILIES",
-    "Bernoulli",
-    "Bounded",
-    "Gaussian",
-    "Quantile",
-    "Ratings",
-    "RewardFamily",
-    "Rewards",
-    "SubGaussian",
-    "make_rewards",
-    "require_rewards",
-    "rewards_from_dict",
-]
+    "FAMILIES", "Bernoulli", "Bounded", "Gaussian", "Quantile", "Ratings", "RewardFamily",
+    "Rewards", "SubGaussian", "make_rewards", "require_rewards", "rewards_from_dict",
+]  # fmt: skip
 
 Rewards = Gaussian | SubGaussian | Bernoulli | Ratings | Bounded | Quantile
 FAMILIES: dict[str, type[Rewards]] = {

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 
 from bestk.arguments import as_float, shown
 from bestk.errors import InputError
-from bestk.kernels.types import BoolArray, Evidence, FloatArray
+from bestk.kernels.types import Evidence
 from bestk.rewards.evidence import Setting
 
 POSITIVE = "it must be a positive, finite number"
@@ -71,10 +71,6 @@ class RewardFamily(Protocol):
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready form, with the name under "family"."""
-        ...
-
-    def allowed(self, values: FloatArray) -> BoolArray:
-        """Which of many finite rewards may be so."""
         ...
 
     def evidence(

@@ -21,14 +21,10 @@ from bestk.kernels.types import (
     FINITE,
     GAUSSIAN,
     NORMAL,
-    BoolArray,
     Evidence,
-    FloatArray,
 )
 from bestk.rewards import evidence as ev
 from bestk.rewards.base import FARTHEST, POSITIVE, Family, check_sigma, keep
-
-LARGEST = 1e150  # squares of larger numbers leave the range of doubles
 
 
 class Normal(Family):
@@ -69,10 +65,6 @@ class Normal(Family):
                 " digits are lost; subtract a constant from all rewards"
             )
         return value
-
-    def allowed(self, values: FloatArray) -> BoolArray:
-        """Which of many rewards may be so."""
-        return np.abs(values) <= LARGEST
 
     def evidence(
         self, points: Sequence[float] | None = None, weights: Sequence[float] | None = None
@@ -171,11 +163,6 @@ class Bernoulli(Ranged):
         """Whether a reward may be so."""
         return reward in (0.0, 1.0)
 
-    def allowed(self, values: FloatArray) -> BoolArray:
-        """Which of many rewards may be so."""
-        found: BoolArray = (values == 0.0) | (values == 1.0)
-        return found
-
     def evidence(
         self, points: Sequence[float] | None = None, weights: Sequence[float] | None = None
     ) -> Evidence:
@@ -243,11 +230,6 @@ class Ratings(Ranged):
         i = bisect_left(self.levels, reward)
         return i < len(self.levels) and self.levels[i] == reward
 
-    def allowed(self, values: FloatArray) -> BoolArray:
-        """Which of many rewards may be so."""
-        found: BoolArray = np.isin(values, self.levels)
-        return found
-
     def evidence(
         self, points: Sequence[float] | None = None, weights: Sequence[float] | None = None
     ) -> Evidence:
@@ -297,10 +279,6 @@ class Bounded(Ranged):
     def allows(self, reward: float) -> bool:
         """Whether a reward may be so."""
         return self.low <= reward <= self.high
-
-    def allowed(self, values: FloatArray) -> BoolArray:
-        """Which of many rewards may be so."""
-        return (values >= self.low) & (values <= self.high)
 
     def evidence(
         self, points: Sequence[float] | None = None, weights: Sequence[float] | None = None

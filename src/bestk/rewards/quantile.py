@@ -11,7 +11,7 @@ import numpy as np
 
 from bestk.arguments import flag, real
 from bestk.errors import InputError
-from bestk.kernels.types import QUANTILE, BoolArray, Evidence, FloatArray
+from bestk.kernels.types import QUANTILE, Evidence
 from bestk.rewards import evidence as ev
 from bestk.rewards.base import LARGEST_SIGMA, Family, keep
 
@@ -82,10 +82,6 @@ class Quantile(Family):
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready form; `rewards_from_dict` reads it back."""
         return {"family": self.name, "q": self.q} | ({"relative": True} if self.relative else {})
-
-    def allowed(self, values: FloatArray) -> BoolArray:
-        """Which of many rewards may be so."""
-        return np.isfinite(values) & ((values > 0.0) | (not self.relative))
 
     def evidence(
         self, points: Sequence[float] | None = None, weights: Sequence[float] | None = None

@@ -11,23 +11,7 @@ from bestk.simulation.records import SimulationResult
 from bestk.simulation.structures import DECISIONS, generate, read_graph
 
 __all__ = [
-    "DECISIONS",
-    "DRAWS",
-    "INSTANCES",
-    "Comparison",
-    "Instance",
-    "Plan",
-    "SimulationResult",
-    "custom",
-    "generate",
-    "known_instances",
-    "make_instance",
-    "plan",
-    "read_graph",
-    "read_means",
-    "read_replay",
-    "register_instance",
-    "replay",
-    "simulate",
-    "structured",
-]
+    "DECISIONS", "DRAWS", "INSTANCES", "Comparison", "Instance", "Plan", "SimulationResult",
+    "custom", "generate", "known_instances", "make_instance", "plan", "read_graph", "read_means",
+    "read_replay", "register_instance", "replay", "simulate", "structured",
+]  # fmt: skip

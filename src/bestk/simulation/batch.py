@@ -110,23 +110,13 @@ class Batch:
 
     def _play_in(self, part: range, state: State, loaded: Loaded | None) -> None:
         where = slice(part.start - self.runs.start, part.stop - self.runs.start)
+        samples, top_samples, finished, right = self.outcome
         arguments = (
-            state,
-            self.configured.spec,
-            self.world,
-            part.start,
-            self.max_samples,
-            self.to_budget,
-            self.instance.values,
-            self.acceptable,
-            self.least,
-            self.outcome.samples[where],
-            self.outcome.top_samples[where],
-            self.outcome.finished[where],
-            self.outcome.right[where],
-            np.zeros(max(self.configured.spec.n_arms, 2), np.int64),
-            self.cancel,
-        )
+            state, self.configured.spec, self.world, part.start, self.max_samples, self.to_budget,
+            self.instance.values, self.acceptable, self.least, samples[where], top_samples[where],
+            finished[where], right[where],
+            np.zeros(max(self.configured.spec.n_arms, 2), np.int64), self.cancel,
+        )  # fmt: skip
         if loaded is None:
             with np.errstate(all="ignore"):  # machine code does not warn either
                 loop.play_many(*arguments)

@@ -22,6 +22,7 @@ from bestk.decisions import DecisionClass
 from bestk.errors import InputError, TiedMeansWarning
 from bestk.kernels.types import BERNOULLI
 from bestk.policies import Policy, default_policy, find
+from bestk.policies.budgets import spend
 from bestk.policies.catalogue import BUDGET
 from bestk.problem import Problem
 from bestk.rewards import Bounded, Gaussian, Quantile, Rewards
@@ -88,11 +89,7 @@ def _check(instance: Instance, problem: Problem, cap: int | None) -> None:
 
 
 def _limits(
-    entry: Policy,
-    params: object,
-    instance: Instance,
-    budget: object,
-    max_samples: object,
+    entry: Policy, params: Any, instance: Instance, budget: Any, max_samples: object
 ) -> tuple[Any, int | None, bool]:
     """The policy's parameters, where a run is cut off, and whether its answer counts then."""
     given = {} if params is None else params
@@ -103,9 +100,7 @@ def _limits(
     if most is not None:
         raise InputError("max_samples was refused: with a budget runs end there")
     if entry.budget:
-        if not isinstance(given, Mapping) or given.get(BUDGET.name, pulls) != pulls:
-            raise InputError(f"budget={pulls} was refused: params name another one")
-        return {**given, BUDGET.name: pulls}, None, False
+        return spend(entry.name, given, pulls)[0], None, False
     n_arms = instance.decision.n_arms
     if pulls < n_arms:
         raise InputError(
@@ -198,17 +193,7 @@ def simulate(
     instance = instance.under(assumed)
     entry = find(default_policy(instance.decision) if policy is None else string(policy, "policy"))
     own, max_samples, to_budget = _limits(entry, params, instance, budget, max_samples)
-    problem = Problem(
-        instance.decision,
-        assumed,
-        delta,
-        epsilon,
-        policy,
-        variant,
-        own,
-        instance.maximize,
-        instance.items,
-    )
+    problem = instance.problem(assumed, delta, epsilon, policy=policy, variant=variant, params=own)
     in_python = entry.is_python or instance.draws is not None
     usual = 1 if in_python else os.cpu_count() or 1
     runs, jobs = whole(runs, "runs"), whole(usual if jobs is None else jobs, "jobs")

@@ -12,7 +12,7 @@ from functools import partial
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bestk.arguments import require_function, shown, string
+from bestk.arguments import require_function, require_name, shown
 from bestk.errors import BestkError, InputError
 
 if TYPE_CHECKING:
@@ -36,10 +36,7 @@ def register_instance(name: str, maker: Maker | None = None) -> Any:
     """
     if maker is None:
         return partial(register_instance, name)
-    if not string(name, "name") or not name.isprintable() or set(name) & set(" :,/\\"):
-        raise InputError(
-            f"the instance's name {shown(name)} was refused: use letters, digits and dashes"
-        )
+    require_name(name, "instance")
     if name in INSTANCES:
         raise InputError(f"instance {name} was refused: that is the name of one of bestk's own")
     require_function(maker, f"the maker of instance {name}")

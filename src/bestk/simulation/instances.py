@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from bestk.decisions.base import require_decision
 from bestk.decisions.topk import parse_k
 from bestk.errors import InputError, UnknownName
 from bestk.kernels.types import GAUSSIAN, BoolArray, FloatArray, World
+from bestk.problem import Problem
 from bestk.rewards import Quantile, Rewards
 from bestk.simulation.families import call_maker, find_maker, known_instances
 from bestk.simulation.laws import Law
@@ -61,6 +62,11 @@ class Instance:
             return (self.law or Law()).world(self.means, rewards.q)
         assert rewards.law is not None
         return World(rewards.law, self.means, rewards.sigma)
+
+    def problem(self, rewards: Rewards, delta: float, epsilon: float, **policy: Any) -> Problem:
+        """What is asked of these arms; `policy` may be its name, variant and parameters."""
+        given = self.decision, rewards, delta, epsilon
+        return Problem(*given, maximize=self.maximize, items=self.items, **policy)
 
     @property
     def items(self) -> int | None:

@@ -267,13 +267,13 @@ def plan(
             raise InputError("epsilons were refused: there is none to sweep")
     names: list[tuple[str, str | None]] = []
     for each in dict.fromkeys(items(policies, "policies")):
-        policy, colon, variant = (part.strip() for part in string(each, "policy").partition(":"))
-        if find(policy).budget:
+        name, colon, own = (part.strip() for part in string(each, "policy").partition(":"))
+        if find(name).budget:
             raise InputError(
-                f"policy {policy} was refused: it costs the budget that it is given; how often it"
+                f"policy {name} was refused: it costs the budget that it is given; how often it"
                 " is then wrong, simulate(budget=B) says (bestk simulate --budget B)"
             )
-        names.append((policy, variant if colon else None))
+        names.append((name, own if colon else None))
     if not names:
         raise InputError("policies were refused: there is none to simulate")
     assumed = rewards if rewards is not None else assumed_by_default(made)
@@ -285,16 +285,8 @@ def plan(
     # a smaller slack costs more: the longest work comes first, and what cannot end is refused there
     slacks = sorted({epsilon, *(epsilons or ())})
     for slack in slacks:
-        for name in names:  # refuse what cannot run before anything runs
-            Problem(
-                made.decision,
-                assumed,
-                delta,
-                slack,
-                *name,
-                maximize=made.maximize,
-                items=made.items,
-            )
+        for policy, variant in names:  # refuse what cannot run before anything runs
+            made.problem(assumed, delta, slack, policy=policy, variant=variant)
     solved, unsolved = best_k_limit(made, assumed)
     bound = None if solved is None else kl_of_error(delta) * solved
     if epsilon > 0:
@@ -303,19 +295,12 @@ def plan(
     for slack in slacks:
         results = [
             simulate(
-                made,
-                *name,
-                delta=delta,
-                epsilon=slack,
-                rewards=assumed,
-                runs=runs,
-                seed=seed,
-                max_samples=max_samples,
-                jobs=jobs,
-                progress=tell(f"{name[0]}, slack {slack:g}"),
+                made, policy, variant, delta=delta, epsilon=slack, rewards=assumed, runs=runs,
+                seed=seed, max_samples=max_samples, jobs=jobs,
+                progress=tell(f"{policy}, slack {slack:g}"),
             )
-            for name in names
-        ]
+            for policy, variant in names
+        ]  # fmt: skip
         costs[slack] = SlackCost(float(slack), tuple(results), None if slack > 0 else bound)
     shared = min(runs, SHARE_RUNS)
     shares = _shares(costs[epsilon].results[0], shared, jobs, tell(f"shares of {names[0][0]}"))

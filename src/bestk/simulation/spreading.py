@@ -55,10 +55,7 @@ def _deal(
 
 
 def spread(
-    executor: Executor,
-    play: Callable[[range], T],
-    blocks: Sequence[range],
-    progress: Progress,
+    executor: Executor, play: Callable[[range], T], blocks: Sequence[range], progress: Progress
 ) -> list[T]:
     """What an executor makes of blocks of runs, in their order; an interrupt cancels the rest.
 

@@ -18,8 +18,8 @@ from bestk.kernels.types import World
 from bestk.rewards import Rewards
 
 FIRST, MOST = 8, 1024  # rewards of a block: of all arms to begin with; then twice as many of one
-# the second word of the key of a policy's coins, the user's draws, and a trial of these
-COINS, OWN_DRAWS, TRIALS = 0, 1, 2
+# the second word of the key of the user's draws, and of a trial of these; 0 is of a policy's coins
+OWN_DRAWS, TRIALS = 1, 2
 
 Draw = Callable[[np.random.Generator, int], Any]  # so many rewards of an arm
 
@@ -106,11 +106,6 @@ def own_rewards(
         except InputError as error:
             raise InputError(f"the draws of arm {arm} were refused: {error}") from None
     return drawn
-
-
-def policy_generator(seed: int, run: int) -> np.random.Generator:
-    """What a policy in Python draws from in a run: independent of rewards and of scheduling."""
-    return np.random.Generator(np.random.Philox(key=[seed, COINS], counter=[0, 0, 0, run]))
 
 
 def trial_generator(arm: int) -> np.random.Generator:

@@ -82,5 +82,4 @@ class SAR(Tally):
 
     def answer(self) -> Sequence[int]:
         """The accepted arms; before the end, also the best of the active ones."""
-        best = self.active[descending(self.means[self.active])]
-        return [*self.accepted, *best[: self.left].tolist()]
+        return [*self.accepted, *self.leaders(self.active, self.left)]

@@ -21,7 +21,7 @@ import numpy as np
 from bestk.kernels.types import IntArray
 from bestk.policies.catalogue import Parameter
 from bestk.policies.protocol import Question
-from bestk.policies.tally import Tally, budget_of, descending, rounds_of, wanted
+from bestk.policies.tally import Tally, budget_of, rounds_of, wanted
 
 NAME = "sequential-halving"
 ROUND, ALL = "round", "all"
@@ -59,8 +59,7 @@ class SequentialHalving(Tally):
         """The pulls of the next round; none when K arms are left."""
         if self.round:
             size = max((len(self.left) + 1) // 2, self.k)
-            best = descending(self.means[self.left])[:size]
-            self.left = np.sort(self.left[best])  # line 4: S_(r+1)
+            self.left = np.sort(self.leaders(self.left, size))  # line 4: S_(r+1)
         if self.round == self.rounds:  # line 2
             return []
         self.round += 1
@@ -77,5 +76,4 @@ class SequentialHalving(Tally):
 
     def answer(self) -> Sequence[int]:
         """Line 5: what is left; before the end, the best of it."""
-        best: list[int] = self.left[descending(self.means[self.left])[: self.k]].tolist()
-        return best
+        return self.leaders(self.left, self.k)

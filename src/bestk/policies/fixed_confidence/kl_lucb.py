@@ -64,10 +64,6 @@ class KLLUCB(Tally):
         require_rate(self.alpha, self.k1, least_k1(self.alpha) if self.alpha > 1.0 else math.inf)
         self.delta, self.epsilon, self.t = problem.delta, problem.epsilon, 0
 
-    def tell(self, arm: int, reward: float) -> None:
-        """One reward of one arm."""
-        super().tell(arm, reward + self.shift)
-
     def ask(self) -> Sequence[int]:
         """u_t and l_t; none when they are told apart."""
         if self.t == 0:
@@ -88,5 +84,4 @@ class KLLUCB(Tally):
 
     def answer(self) -> Sequence[int]:
         """J(t)."""
-        best: list[int] = descending(self.means)[: self.k].tolist()
-        return best
+        return self.leaders(np.arange(self.n_arms), self.k)

@@ -40,6 +40,7 @@ class Pairs(Tally):
         self.k = wanted(problem, self.name)
         self.begin(problem.decision.n_arms)
         self.rng, self.family, self.delta = rng, family_of(problem), problem.delta
+        self.shift = self.family.shift
         self.proved = problem.params.get(THRESHOLD.name, PROVED) == PROVED
         self.fixed = self.family.fixed(self.delta, self.k * (self.n_arms - self.k))
         self.t = 0
@@ -50,7 +51,7 @@ class Pairs(Tally):
 
     def tell(self, arm: int, reward: float) -> None:
         """One reward of one arm."""
-        super().tell(arm, reward + self.family.shift)
+        super().tell(arm, reward)
         self.t += 1
         self.changed.append(arm)
 
@@ -104,5 +105,4 @@ class Pairs(Tally):
 
     def answer(self) -> Sequence[int]:
         """The K largest means."""
-        best: list[int] = descending(self.means)[: self.k].tolist()
-        return best
+        return self.leaders(np.arange(self.n_arms), self.k)

@@ -19,7 +19,6 @@ class Race(Tally):
     """Derived policies say who leaves after a round: `judge`."""
 
     name = "a race"
-    shift = 0.0  # added to every reward
 
     def start(self, problem: Question, rng: np.random.Generator) -> None:  # noqa: ARG002
         """All arms are in the race: R; S and D are empty."""
@@ -29,10 +28,6 @@ class Race(Tally):
         self.racing: IntArray = np.arange(self.n_arms)
         self.selected: list[int] = []
         self.t = 0
-
-    def tell(self, arm: int, reward: float) -> None:
-        """One reward of one arm."""
-        super().tell(arm, reward + self.shift)
 
     @property
     def places(self) -> int:
@@ -65,5 +60,4 @@ class Race(Tally):
 
     def answer(self) -> Sequence[int]:
         """The selected arms; before the end, also the best of those in the race."""
-        best = self.racing[descending(self.means[self.racing])]
-        return [*self.selected, *best[: self.places].tolist()]
+        return [*self.selected, *self.leaders(self.racing, self.places)]
