@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, fields
@@ -16,7 +16,7 @@ from bestk.errors import InputError, UnknownName
 from bestk.rewards import Bounded
 from bestk.storage import Storage
 from bestk.study.calls import required
-from bestk.study.extras import is_number, split
+from bestk.study.extras import is_number, split, within
 from bestk.study.hosting import hosted
 from bestk.study.identification import how_to_resume, open_or_connect
 from bestk.study.live import own, shown
@@ -94,11 +94,11 @@ def _mean_of(values: list[Any]) -> Any:
 def _joined(extras: Iterable[Any]) -> dict[str, Any]:
     """What came beside several scores: sums of numbers, lists of everything."""
     kept = list(extras)
-    totals: Counter[str] = Counter()
+    totals: defaultdict[str, float] = defaultdict(int)
     for extra in kept:
         for name, value in extra.items() if isinstance(extra, dict) else ():
             if is_number(value):
-                totals[name] += value
+                totals[name] = within(totals[name] + value)
     return {**totals, "repeats": kept}
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
+import sys
+from collections import Counter, defaultdict
 from typing import Any
 
 COST = "cost"  # the name of the extra that a budget counts
@@ -16,6 +17,7 @@ UNIT = "unit"  # that of the extra that names the unit of rewards, for people
 PROCESS = "process"  # that of the extra about a process, which is not summed up
 INTERRUPTED = "interrupted"  # true there: nobody saw the end, and the reward stands for that
 ENDLESS = "endless"  # that of the extra that is true where a reward stands for all larger ones
+LARGEST = sys.float_info.max  # of totals
 
 
 def split(value: Any) -> tuple[Any, Any]:
@@ -58,7 +60,7 @@ class Extras:
     """Sums of the numbers that answers carry, by name, and how many answers count as failures."""
 
     def __init__(self) -> None:
-        self.totals: Counter[str] = Counter()
+        self.totals: defaultdict[str, float] = defaultdict(int)
         self.kept = 0  # answers with an extra
         self.failed: Counter[int] = Counter()  # by arm
         self.unit: str | None = None  # of rewards, as the first answer that names one has it
@@ -87,9 +89,16 @@ class Extras:
             self.endless = min(self.endless, reward)
         for name, value in extra.items() if isinstance(extra, dict) else ():
             if is_number(value):
-                self.totals[name] += value
+                self.totals[name] = within(self.totals[name] + value)
 
 
 def is_number(value: object) -> bool:
-    """Whether it is a finite number, and no truth value."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """Whether it is a number that a float can hold, so a finite one, and no truth value."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return -LARGEST <= value <= LARGEST
+
+
+def within(total: float) -> float:
+    """A sum that would be infinite as the largest number there is: JSON has no infinity."""
+    return max(-LARGEST, min(LARGEST, total))
