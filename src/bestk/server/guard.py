@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bestk.addresses import is_loopback
 from bestk.errors import StorageError
+from bestk.server.complaints import complain
 from bestk.server.limits import Limits, Meter
 from bestk.server.metrics import Metrics
 from bestk.server.tokens import ABILITIES, EVERYONE, Token, Tokens
@@ -162,8 +163,7 @@ class Guard:
         except StorageError as error:
             if _is_open(path):
                 return
-            text = "the storage cannot be reached now; try again"  # where it is, is nobody's affair
-            raise Refusal(503, "StorageError", text, retry_after="1") from error
+            raise Refusal(503, "StorageError", complain(error), retry_after="1") from error
         took = time.monotonic() - now
         self._next = now + min(MOST, max(LEAST, 20 * took))
 
