@@ -145,7 +145,8 @@ class Guard:
             _check_origin(headers)
             if by_cookie and headers.get(b"x-bestk") != b"1" and scope["path"] != "/logout":
                 raise Refusal(403, "Forbidden", "requests with a cookie need the header X-Bestk: 1")
-        scope[HAS_LENGTH] = b"content-length" in headers
+        # h11 reads a body in pieces also where a length is given beside, which then is none
+        scope[HAS_LENGTH] = b"content-length" in headers and b"transfer-encoding" not in headers
         length = headers.get(b"content-length", b"0")
         if not length.isdigit() or int(length) > self.limits.body:
             raise Refusal(413, "InputError", f"a body has at most {self.limits.body:,} bytes")
