@@ -135,3 +135,16 @@ def test_costs_of_arms_may_add_up_to_more_than_a_number_holds(tmp_path):
     study = Study("s", ["a", "b"], k=1, seed=1, costs=[1e308, 1e308], storage=path)
     study.tell_many((pull, WORTH[pull.arm]) for pull in study.ask(4))
     assert json.loads(good("status", path, "--json"))["totals"]["cost"] == sys.float_info.max
+
+
+def test_names_without_end_do_not_fill_every_result(tmp_path):
+    study = Study("s", ["a", "b"], k=1, seed=1, storage=tmp_path / "s.db")
+    for i, pull in enumerate(study.ask(4)):
+        many = {f"{i}-{j}": 1 for j in range(400)}
+        study.tell(pull, WORTH[pull.arm], {"cost": 1, "unit": "u" * 101, "n" * 101: 1, **many})
+    again = Study("s", storage=tmp_path / "s.db").result
+    assert again.totals["cost"] == 4
+    assert again.totals["0-399"] == again.totals["1-399"] == 1
+    assert len(again.totals) == 1000
+    assert max(map(len, again.totals)) <= 100
+    assert again.unit is None

@@ -10,13 +10,14 @@ import json
 import math
 import sys
 from collections import Counter, defaultdict
-from typing import Any
+from typing import Any, TypeGuard
 
 COST = "cost"  # the name of the extra that a budget counts
 UNIT = "unit"  # that of the extra that names the unit of rewards, for people
 PROCESS = "process"  # that of the extra about a process, which is not summed up
 INTERRUPTED = "interrupted"  # true there: nobody saw the end, and the reward stands for that
 ENDLESS = "endless"  # that of the extra that is true where a reward stands for all larger ones
+NAMES, LONGEST = 1000, 100  # of totals, and characters of each and of a unit; arbitrary
 LARGEST = sys.float_info.max  # of totals
 
 
@@ -57,7 +58,11 @@ def is_interrupted(extra: Any) -> bool:
 
 
 class Extras:
-    """Sums of the numbers that answers carry, by name, and how many answers count as failures."""
+    """Sums of the numbers that answers carry, by name, and how many answers count as failures.
+
+    Only of the first names: who fills answers with others all the time, on a server anybody who
+    may rate, does not fill memory and every result with them.
+    """
 
     def __init__(self) -> None:
         self.totals: defaultdict[str, float] = defaultdict(int)
@@ -81,15 +86,21 @@ class Extras:
             return
         self.kept += 1
         extra = found["extra"]
-        if self.unit is None and isinstance(extra, dict) and isinstance(extra.get(UNIT), str):
-            self.unit = extra[UNIT]
+        if self.unit is None and isinstance(extra, dict):
+            self.unit = unit if is_name(unit := extra.get(UNIT)) else None
         if is_interrupted(extra):
             self.interrupted.add(key)
         if isinstance(extra, dict) and extra.get(ENDLESS) is True:
             self.endless = min(self.endless, reward)
         for name, value in extra.items() if isinstance(extra, dict) else ():
-            if is_number(value):
+            is_known = name in self.totals or (len(self.totals) < NAMES and is_name(name))
+            if is_known and is_number(value):
                 self.totals[name] = within(self.totals[name] + value)
+
+
+def is_name(value: object) -> TypeGuard[str]:
+    """Whether it is a text that is short enough to be shown with every result."""
+    return isinstance(value, str) and len(value) <= LONGEST
 
 
 def is_number(value: object) -> bool:
