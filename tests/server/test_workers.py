@@ -123,3 +123,13 @@ def test_a_study_gives_back_its_own_pulls_once_and_those_of_others_if_asked_to(t
         two.tell("nobody's", 1)
     two.tell(pull, 1)
     assert two._mine == set()
+
+
+def test_of_workers_without_end_those_with_most_open_pulls_are_listed(shared, monkeypatch):
+    reading = pytest.importorskip("bestk.server.reading", reason="bestk[serve] is not installed")
+    monkeypatch.setattr(reading, "LISTED", 2)
+    shared.most = 100
+    for i in range(4):
+        shared.hand_out(Request(Worker("team", f"{i}"), "1", i + 1))
+    found = reading._status(shared, 0.0)["workers"]
+    assert [(each["name"], each["open"]) for each in found] == [("3", 4), ("2", 3)]

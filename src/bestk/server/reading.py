@@ -25,6 +25,7 @@ from bestk.study.reading import UNREADABLE
 from bestk.study.shared import SharedStudy
 
 router, open_router = APIRouter(tags=["read"]), APIRouter(tags=["read"])
+LISTED = 1000  # workers in an answer, those with most open pulls first: names are free
 MEDIA = {"csv": "text/csv", "json": "application/json", "jsonl": "application/x-ndjson"}
 OF_REPORT = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none';"
@@ -124,7 +125,7 @@ def _status(study: SharedStudy, rate: Any) -> dict[str, Any]:
         "maximize": study.problem.maximize,
         "open": study.n_open,
         "rate_per_second": rate,
-        "workers": workers(study),
+        "workers": workers(study)[:LISTED],
         "failures": sum(arm.failed for arm in result.arms),
         "items": study.item_count,
     }
