@@ -61,3 +61,62 @@ def test_an_export_is_sent_in_pieces_and_its_file_is_closed(tmp_path, monkeypatc
         write_observations(open_storage(path), "s", "csv", whole)
         whole.seek(0)
         assert "".join(found) == whole.read()
+
+
+def test_one_token_keeps_no_more_than_a_few_documents_waiting():
+    from bestk.server.documents import WANTED, Writers
+    from bestk.server.guard import Refusal
+
+    go_on = threading.Event()
+
+    async def many():
+        writers = Writers()
+        mine = [asyncio.create_task(writers.make(go_on.wait, 60, who="a")) for _ in range(WANTED)]
+        await asyncio.sleep(0)  # all of them have begun
+        with pytest.raises(Refusal) as refused:
+            await writers.make(int, who="a")
+        others = [asyncio.create_task(writers.make(int, who=who)) for who in ("b", None)]
+        go_on.set()
+        await asyncio.gather(*mine, *others)
+        return refused.value.status, await writers.make(int, who="a")
+
+    assert asyncio.run(many()) == (429, 0)
+
+
+def test_who_only_looks_does_not_make_the_server_work_all_the_time(monkeypatch):
+    from bestk.server.desk import Desk
+    from bestk.server.streams import Watch
+    from bestk.storage import MemoryStorage
+    from bestk.study.shared import Request, SharedStudy, Worker
+
+    now, made, storage = [1000.0], [], MemoryStorage()
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    Study("s", ["a", "b"], k=1, storage=storage)
+    study = SharedStudy("s", storage=storage, patience=60.0, most=100)
+
+    def slowly():
+        made.append(now[0])
+        now[0] += 1.0
+        return f"{study.n_open} open"
+
+    async def recalled(_):
+        return []
+
+    async def looks():
+        watch = Watch(Desk(study, lambda: study), recalled)
+        said = []
+
+        def look(is_fresh):
+            said.append(watch.text("status", slowly, is_fresh))
+
+        look(False)
+        look(True)
+        study.hand_out(Request(Worker("", "w"), "1"))
+        look(False)
+        look(True)
+        now[0] += 25.0  # it took a second: to make it again then costs less than a twentieth
+        look(False)
+        return said
+
+    assert asyncio.run(looks()) == ["0 open", "0 open", "0 open", "1 open", "1 open"]
+    assert len(made) == 3

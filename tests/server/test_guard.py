@@ -126,3 +126,23 @@ def test_a_time_that_no_calendar_has_is_refused(tmp_path, text):
     done = process("token", "create", "--role", "view", "--expires", text, str(tmp_path / "s.db"))
     assert done.returncode == 2
     assert "--expires" in done.stderr
+
+
+def test_a_token_for_a_study_without_a_name_is_refused(tmp_path):
+    done = process("token", "create", "--role", "view", "--study", "", str(tmp_path / "s.db"))
+    assert done.returncode == 2
+    assert "leave it out" in done.stderr
+    assert not (tmp_path / "s.db").exists()
+
+
+def test_who_has_no_token_sends_no_more_than_it_takes_to_sign_in(tmp_path):
+    path = tmp_path / "s.db"
+    token, _ = made(path)
+    long = json.dumps({"token": token}).encode() + b" " * 5000
+    pieces = b"%x\r\n%s\r\n0\r\n\r\n" % (len(long), long)
+    kind = {"Content_Type": "application/json", "Transfer_Encoding": "chunked"}
+    with serving(path) as server:
+        assert server.post("/login", long).status == 413
+        assert server.post("/login", pieces, **kind).status == 413
+        assert server.post("/login", {"token": token}).status == 204
+        assert server.post("/login", long, token).status == 204

@@ -4,6 +4,7 @@ import csv
 import gc
 import io
 import json
+import sys
 import threading
 
 import pytest
@@ -114,3 +115,36 @@ def test_a_run_whose_time_is_over_does_not_wait_for_retries(tmp_path):
     assert failed.is_set()
     gc.collect()  # the study of that run is gone, so that its open pulls are handed out again
     assert bestk.identify("ab", WORTH.get, **EASY, storage=tmp_path / "s.db").certified
+
+
+@pytest.mark.parametrize("cost", [1.7e308, 10**400, -1.7e308], ids=["most", "more", "least"])
+def test_totals_beyond_all_numbers_leave_a_study_usable(tmp_path, cost):
+    path = tmp_path / "s.db"
+    study = Study("s", ["a", "b"], k=1, seed=1, storage=path)
+    for pull in study.ask(4):
+        study.tell(pull, WORTH[pull.arm], {"cost": cost, "n": 1})
+    again = Study("s", storage=path).result
+    assert again.samples == 4
+    assert again.totals["n"] == 4
+    assert again.totals.get("cost", 0) in (sys.float_info.max, -sys.float_info.max, 0)
+    assert json.loads(good("status", path, "--json"))["totals"] == again.totals
+
+
+def test_costs_of_arms_may_add_up_to_more_than_a_number_holds(tmp_path):
+    path = tmp_path / "s.db"
+    study = Study("s", ["a", "b"], k=1, seed=1, costs=[1e308, 1e308], storage=path)
+    study.tell_many((pull, WORTH[pull.arm]) for pull in study.ask(4))
+    assert json.loads(good("status", path, "--json"))["totals"]["cost"] == sys.float_info.max
+
+
+def test_names_without_end_do_not_fill_every_result(tmp_path):
+    study = Study("s", ["a", "b"], k=1, seed=1, storage=tmp_path / "s.db")
+    for i, pull in enumerate(study.ask(4)):
+        many = {f"{i}-{j}": 1 for j in range(400)}
+        study.tell(pull, WORTH[pull.arm], {"cost": 1, "unit": "u" * 101, "n" * 101: 1, **many})
+    again = Study("s", storage=tmp_path / "s.db").result
+    assert again.totals["cost"] == 4
+    assert again.totals["0-399"] == again.totals["1-399"] == 1
+    assert len(again.totals) == 1000
+    assert max(map(len, again.totals)) <= 100
+    assert again.unit is None

@@ -54,6 +54,7 @@ class Desk:
         self.transactions += 1
         self.requests += len(wishes)
         outcomes: list[tuple[_Wish, Any, BaseException | None]] = []
+        broken: _Wish | None = None
         try:
             if self.study.is_ahead:
                 self.study = self._reopen()
@@ -65,8 +66,14 @@ class Desk:
                         raise
                     except BestkError as error:
                         outcomes.append((wish, None, error))
+                    except Exception:  # a mistake of ours, of which the others know nothing
+                        broken = wish
+                        raise
         except Exception as error:  # nothing was written, and nobody is told otherwise
-            outcomes = [(wish, None, error) for wish in wishes]
+            outcomes = [(wish, None, error) for wish in wishes if broken in (None, wish)]
+            self._wishes = [wish for wish in wishes if broken not in (None, wish)]
+            if self._wishes:
+                self._loop.call_soon(self._work)
         for wish, value, trouble in outcomes:
             if wish.done.cancelled():
                 continue

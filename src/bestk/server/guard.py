@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bestk.addresses import is_loopback
 from bestk.errors import StorageError
+from bestk.server.complaints import complain
 from bestk.server.limits import Limits, Meter
 from bestk.server.metrics import Metrics
 from bestk.server.tokens import ABILITIES, EVERYONE, Token, Tokens
@@ -23,6 +24,10 @@ from bestk.server.tokens import ABILITIES, EVERYONE, Token, Tokens
 COOKIE = "bestk_token"
 CALLER = "bestk.caller"  # in the scope of a request: the token that it came with, or None
 HAS_LENGTH = "bestk.has_length"  # there too: whether it said how long its body is
+MOST_BODY = "bestk.most_body"  # and how long it may be
+STRANGERS = (
+    4096  # bytes of a body without a valid token, which is at most one to sign in; arbitrary
+)
 OPEN_PATHS = ("/health", "/login", "/logout", "/")  # need no token
 OPEN_FOLDERS = ("/static/", "/studies")  # pages hold nothing: what they show, they ask for
 SAFE = ("GET", "HEAD", "OPTIONS")
@@ -144,10 +149,12 @@ class Guard:
             _check_origin(headers)
             if by_cookie and headers.get(b"x-bestk") != b"1" and scope["path"] != "/logout":
                 raise Refusal(403, "Forbidden", "requests with a cookie need the header X-Bestk: 1")
-        scope[HAS_LENGTH] = b"content-length" in headers
-        length = headers.get(b"content-length", b"0")
-        if not length.isdigit() or int(length) > self.limits.body:
-            raise Refusal(413, "InputError", f"a body has at most {self.limits.body:,} bytes")
+        # h11 reads a body in pieces also where a length is given beside, which then is none
+        scope[HAS_LENGTH] = b"content-length" in headers and b"transfer-encoding" not in headers
+        most = min(self.limits.body, STRANGERS) if caller is None else self.limits.body
+        length, scope[MOST_BODY] = headers.get(b"content-length", b"0"), most
+        if not length.isdigit() or int(length) > most:
+            raise _too_long(most)
 
     def _refresh(self, path: str, at_once: bool = False) -> None:
         """Tokens as they are now, or a moment ago: to read them may take a twentieth of the time.
@@ -162,8 +169,7 @@ class Guard:
         except StorageError as error:
             if _is_open(path):
                 return
-            text = "the storage cannot be reached now; try again"  # where it is, is nobody's affair
-            raise Refusal(503, "StorageError", text, retry_after="1") from error
+            raise Refusal(503, "StorageError", complain(error), retry_after="1") from error
         took = time.monotonic() - now
         self._next = now + min(MOST, max(LEAST, 20 * took))
 
@@ -190,17 +196,21 @@ class Guard:
         """Refuses a body that grows beyond what is allowed; one with a length was checked."""
         if scope[HAS_LENGTH]:
             return receive
-        size, most = 0, self.limits.body
+        size, most = 0, scope[MOST_BODY]
 
         async def counted() -> Message:
             nonlocal size
             message = await receive()
             size += len(message.get("body", b""))
             if size > most:
-                raise Refusal(413, "InputError", f"a body has at most {most:,} bytes")
+                raise _too_long(most)
             return message
 
         return counted
+
+
+def _too_long(most: int) -> Refusal:
+    return Refusal(413, "InputError", f"a body has at most {most:,} bytes")
 
 
 def _is_open(path: str) -> bool:

@@ -8,7 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 NAME = r"^[^/\x00-\x1f\x7f]+$"  # of a study: part of addresses
-Text = Annotated[str, Field(min_length=1, max_length=1000)]
+KEPT = r"^[^\x00]*$"  # texts that become part of a log: Postgres has no zero characters
+Text = Annotated[str, Field(min_length=1, max_length=1000, pattern=KEPT)]
+WorkerName = Annotated[str, Field(max_length=100, pattern=KEPT)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Plain = str | int | Number
 Label = Plain | list[Plain | list[Plain | list[Plain]]]  # lists stand for tuples
@@ -29,6 +31,11 @@ def _reachable(name: str) -> str:
     if not is_reachable(name):
         raise ValueError("no address leads to a study called . or ..")
     return name
+
+
+def _kept(why: str) -> str:
+    """Why a command failed may hold anything, and is kept as far as it can be."""
+    return why.replace("\0", "\ufffd")
 
 
 Whatever = Annotated[Any, AfterValidator(_json)]
@@ -111,7 +118,7 @@ class Ask(Message):
     """So many pulls for a worker; the same request again gives the same pulls."""
 
     n: Annotated[int, Field(ge=1, le=1000)] = 1
-    worker: Annotated[str, Field(max_length=100)] = ""
+    worker: WorkerName = ""
     request: Annotated[str, Field(min_length=1, max_length=200)]
 
 
@@ -133,15 +140,16 @@ class OfPull(Message):
     """A pull, and why."""
 
     pull: Text
-    why: Annotated[str, Field(max_length=1000)] = ""
-    request: Annotated[str, Field(max_length=200)] = ""
+    why: Annotated[str, Field(max_length=1000), AfterValidator(_kept)] = ""
+    request: Annotated[str, Field(max_length=200, pattern=KEPT)] = ""
 
 
 class Pulls(Message):
-    """Several pulls; with `skip` their worker wants others before them."""
+    """Several pulls, of one worker if it is named; with `skip` it wants others before them."""
 
     pulls: Annotated[list[Text], Field(max_length=1000)]
     skip: bool = False
+    worker: WorkerName | None = None
 
 
 class Observation(Message):

@@ -15,15 +15,17 @@ from bestk.decisions.labels import thaw
 from bestk.errors import BestkError, StorageError
 from bestk.server import documents
 from bestk.server.guard import Refusal
-from bestk.server.hall import STANDINGS, Hall, hall_of
+from bestk.server.hall import STANDINGS, Hall, hall_of, works
 from bestk.server.messages import is_reachable
 from bestk.server.snapshots import workers
 from bestk.server.streams import Watched
 from bestk.server.tokens import Token
-from bestk.server.working import reply, state_of, written
+from bestk.server.working import as_json, reply, state_of, written
 from bestk.study.reading import UNREADABLE
+from bestk.study.shared import SharedStudy
 
 router, open_router = APIRouter(tags=["read"]), APIRouter(tags=["read"])
+LISTED = 1000  # workers in an answer, those with most open pulls first: names are free
 MEDIA = {"csv": "text/csv", "json": "application/json", "jsonl": "application/x-ndjson"}
 OF_REPORT = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none';"
@@ -104,22 +106,29 @@ def _any_of(request: Request) -> tuple[str, str | None]:
 
 @router.get("/api/studies/{name}", summary="Where a study stands")
 async def study(name: str, request: Request) -> Response:
-    """What `bestk status --json` says, with open pulls, workers and failures."""
+    """What `bestk status --json` says, with open pulls, workers and failures.
+
+    A token that is not for work may be told what was so a moment ago.
+    """
     hall = hall_of(request)
-    _, desk = await hall.enter(request, STANDINGS, name)
-    found, result = desk.study, desk.study.result
-    watch = await hall.streams.of(desk).full()
-    return reply(
-        {
-            **result.to_dict(),
-            "maximize": found.problem.maximize,
-            "open": found.n_open,
-            "rate_per_second": watch["rate"],
-            "workers": workers(found),
-            "failures": sum(arm.failed for arm in result.arms),
-            "items": found.item_count,
-        }
-    )
+    token, desk = await hall.enter(request, STANDINGS, name)
+    watch = hall.streams.of(desk)
+    full = await watch.full()
+    text = watch.text("status", lambda: as_json(_status(desk.study, full["rate"])), works(token))
+    return Response(text, media_type="application/json")
+
+
+def _status(study: SharedStudy, rate: Any) -> dict[str, Any]:
+    result = study.result
+    return {
+        **result.to_dict(),
+        "maximize": study.problem.maximize,
+        "open": study.n_open,
+        "rate_per_second": rate,
+        "workers": workers(study)[:LISTED],
+        "failures": sum(arm.failed for arm in result.arms),
+        "items": study.item_count,
+    }
 
 
 @router.get("/api/studies/{name}/snapshot", summary="What the live page shows")
@@ -158,19 +167,24 @@ async def open_pulls(name: str, request: Request) -> Response:
 
 @router.get("/api/studies/{name}/cells", summary="Scores of an evaluation")
 async def cells(name: str, request: Request) -> Response:
-    """Arm, position of the item, score and what came beside it, in the order of counting."""
-    _, desk = await hall_of(request).enter(request, "view", name)
+    """Arm, position of the item, score and what came beside it, in the order of counting.
+
+    A token that is not for work may be told what was so a moment ago.
+    """
+    hall = hall_of(request)
+    token, desk = await hall.enter(request, "view", name)
     if desk.study.item_count is None:
         raise Refusal(409, "InputError", f"{name!r} is not an evaluation: it has no items")
-    beside = {(arm, position): extra for arm, position, extra in desk.study.beside()}
-    return reply(
-        {
-            "cells": [
-                [arm, position, score, beside.get((arm, position))]
-                for arm, position, score in desk.study.scored
-            ]
-        }
-    )
+    watch = hall.streams.of(desk)
+    text = watch.text("cells", lambda: as_json({"cells": _cells(desk.study)}), works(token))
+    return Response(text, media_type="application/json")
+
+
+def _cells(study: SharedStudy) -> list[list[Any]]:
+    beside = {(arm, position): extra for arm, position, extra in study.beside()}
+    return [
+        [arm, position, score, beside.get((arm, position))] for arm, position, score in study.scored
+    ]
 
 
 @router.get(
@@ -205,8 +219,8 @@ async def events(name: str, request: Request) -> Response:
 async def report(name: str, request: Request) -> Response:
     """What `bestk report` writes."""
     hall = hall_of(request)
-    await hall.enter(request, STANDINGS, name)
-    text = await hall.writers.make(documents.report, hall.address, name)
+    token, _ = await hall.enter(request, STANDINGS, name)
+    text = await hall.writers.make(documents.report, hall.address, name, who=token.id)
     return Response(text, media_type="text/html", headers={"content-security-policy": OF_REPORT})
 
 
@@ -214,8 +228,9 @@ async def report(name: str, request: Request) -> Response:
 async def certificate(name: str, request: Request) -> Response:
     """What `bestk certify` writes, confirmed by the verifier; 409 where there is none."""
     hall = hall_of(request)
-    await hall.enter(request, STANDINGS, name)
-    return reply(await hall.writers.make(documents.certificate, hall.address, name))
+    token, _ = await hall.enter(request, STANDINGS, name)
+    made = hall.writers.make(documents.certificate, hall.address, name, who=token.id)
+    return reply(await made)
 
 
 @router.get(
@@ -228,8 +243,8 @@ async def export(
 ) -> Response:
     """What `bestk export` writes; of jsonl every line is one of json's rows."""
     hall = hall_of(request)
-    await hall.enter(request, "view", name)
-    file = await hall.writers.make(documents.export, hall.address, name, format)
+    token, _ = await hall.enter(request, "view", name)
+    file = await hall.writers.make(documents.export, hall.address, name, format, who=token.id)
     headers = {"content-disposition": f'attachment; filename="observations.{format}"'}
     pieces = documents.pieces(file)
     return StreamingResponse(pieces, media_type=MEDIA[format], headers=headers)

@@ -8,6 +8,7 @@ from fastapi import Request, Response
 
 from bestk.errors import BestkError, NothingToCertifyError, PullError, StorageError
 from bestk.server.catalogue import NoSuchStudy
+from bestk.server.complaints import complain
 from bestk.server.guard import problem
 from bestk.study.shared import TooManyOpen
 
@@ -16,7 +17,6 @@ STATUSES: list[tuple[type[BestkError], int]] = [
     (PullError, 409),
     (NothingToCertifyError, 409),
     (TooManyOpen, 429),
-    (StorageError, 503),
     (BestkError, 400),
 ]
 
@@ -34,8 +34,10 @@ async def refused(_: Request, error: Any) -> Response:
 
 async def explained(_: Request, error: Any) -> Response:
     """What bestk refuses."""
+    if isinstance(error, StorageError):
+        return answer(503, "StorageError", complain(error), retry_after="1")
     status = next(status for kind, status in STATUSES if isinstance(error, kind))
-    headers = {"retry_after": "1"} if status in (429, 503) else {}
+    headers = {"retry_after": "1"} if status == 429 else {}
     kind = "TooManyRequests" if status == 429 else type(error).__name__  # as the guard says it
     return answer(status, kind, str(error), **headers)
 

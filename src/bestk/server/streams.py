@@ -37,6 +37,22 @@ class Watch:
         self._seen = -1
         self._cost = 0.0
         self._next = 0.0
+        self._texts: dict[str, tuple[str, int, float]] = {}  # until when, and of how many events
+
+    def text(self, what: str, make: Callable[[], str], is_fresh: bool) -> str:
+        """What is made of the study, which may take long where there is much of it.
+
+        Who only looks gets what was made last until so much time has passed that making it takes
+        little of it: one who asks again and again does not stop the server for the others. With
+        `is_fresh`, for those who work, nothing that has happened since is missing.
+        """
+        events, now = self.desk.study.look(), time.monotonic()
+        text, of, until = self._texts.get(what, ("", -1, now))
+        if now >= until or (is_fresh and of != events):
+            text = make()
+            until = now + max(EVERY, (time.monotonic() - now) / SHARE)
+            self._texts[what] = text, events, until
+        return text
 
     def look(self) -> bytes | None:
         """What is to be said to those who watch already; None if nothing happened."""

@@ -105,6 +105,10 @@ class Tokens:
         """A new one, and the text that is shown once; it expires after so many seconds."""
         if role not in ABILITIES:
             raise UnknownName("role", role, ROLES)
+        if study == "":  # as of a variable of the shell that is not set
+            raise InputError(
+                "--study '' was refused: name a study, or leave it out for all of them"
+            )
         id_, secret, now = secrets.token_hex(4), secrets.token_urlsafe(32), time.time()
         until = None if expires is None else now + expires
         token = Token(id_, role, _hash(secret), study, now, until, note)

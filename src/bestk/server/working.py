@@ -55,10 +55,14 @@ async def read(request: Request, message: type[M]) -> M:
         raise Refusal(422, "InputError", f"{where} was refused: {first['msg']}") from None
 
 
-def reply(data: Any, status: int = 200) -> Response:
+def as_json(data: Any) -> str:
     """JSON without detours."""
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
-    return Response(text, status, media_type="application/json")
+    return json.dumps(data, allow_nan=False, separators=(",", ":"))
+
+
+def reply(data: Any, status: int = 200) -> Response:
+    """The same as an answer."""
+    return Response(as_json(data), status, media_type="application/json")
 
 
 def written(pull: Pull, items: list[Any] | None) -> dict[str, Any]:
@@ -116,7 +120,7 @@ async def tell(name: str, request: Request) -> Response:
     if not works(token):
         require_own(desk, token, *(each.pull for each in given.answers))
     answers = [Answer(each.pull, each.reward, each.extra) for each in given.answers]
-    told = await desk.do(lambda study: study.take_answers(answers))
+    told = await desk.do(lambda study: study.take_answers(answers, token.id))
     hall.metrics.told += told
     return reply({"told": told, **state_of(desk.study)})
 
@@ -146,9 +150,10 @@ async def fail(name: str, given: OfPull, request: Request) -> Response:
 @router.post("/retry", summary="An attempt came to nothing, the pull is made again")
 async def retry(name: str, given: OfPull, request: Request) -> Response:
     """Counts one failure of the arm for each `request`."""
-    return await act(
-        request, name, "work", lambda study: study.try_again(given.pull, given.why, given.request)
-    )
+    hall = hall_of(request)
+    token, desk = await hall.enter(request, "work", name)
+    await desk.do(lambda study: study.try_again(given.pull, given.why, given.request, token.id))
+    return reply(state_of(desk.study))
 
 
 @router.post("/forget", summary="A pull is given up")
@@ -167,14 +172,17 @@ async def fail_low(name: str, given: OfPull, request: Request) -> Response:
 async def release(name: str, given: Pulls, request: Request) -> Response:
     """They are handed out again, with the same ids.
 
-    With `skip` only the caller's own, and to others first; a token for rating can do no other.
+    With `skip` only the caller's own, and to others first; a token for rating can do no other. With
+    `worker` only those that the caller's worker of that name has: again it changes nothing, even if
+    they are with somebody else by then.
     """
     hall = hall_of(request)
     token, desk = await hall.enter(request, "rate", name)
+    by = None if given.worker is None else Worker(token.id, given.worker)
     if given.skip or not works(token):
-        await desk.do(lambda study: study.skip(given.pulls, token.id))
+        await desk.do(lambda study: study.skip(given.pulls, token.id, given.worker))
     else:
-        await desk.do(lambda study: study.release_all(given.pulls))
+        await desk.do(lambda study: study.release_all(given.pulls, by))
     return reply(state_of(desk.study))
 
 

@@ -42,9 +42,10 @@ def open_storage(
     waiting.
     """
     read = read_address(address)
+    waits = {"patience": IMPATIENT} if is_impatient else {}
     if isinstance(read, PostgresAddress):
         from bestk.storage.postgres import PostgresStorage
 
-        waits = {"patience": IMPATIENT, "rest": REST} if is_impatient else {}
-        return PostgresStorage(read, read_only=read_only, **waits)
-    return SQLiteStorage(read, durability, read_only=read_only)
+        rests = {"rest": REST} if is_impatient else {}
+        return PostgresStorage(read, read_only=read_only, **waits, **rests)
+    return SQLiteStorage(read, durability, read_only=read_only, **waits)

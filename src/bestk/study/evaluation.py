@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, fields
@@ -90,7 +90,7 @@ def _mean_of(values: list[Any]) -> Any:
     mean = sum(map(float, scores)) / len(scores)
     if all(extra is None for extra in extras):
         return mean
-    totals: Counter[str] = Counter()
+    totals: defaultdict[str, float] = defaultdict(int)
     for extra in extras:
         add_numbers(totals, extra)
     return mean, {**totals, "repeats": list(extras)}

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
-from typing import Any
+import sys
+from collections import Counter, defaultdict
+from typing import Any, TypeGuard
 
 COST = "cost"  # the name of the extra that a budget counts
 UNIT = "unit"  # that of the extra that names the unit of rewards, for people
 PROCESS = "process"  # that of the extra about a process, which is not summed up
 INTERRUPTED = "interrupted"  # true there: nobody saw the end, and the reward stands for that
 ENDLESS = "endless"  # that of the extra that is true where a reward stands for all larger ones
+NAMES, LONGEST = 1000, 100  # of totals, and characters of each and of a unit; arbitrary
+LARGEST = sys.float_info.max  # of totals
 
 
 def split(value: Any) -> tuple[Any, Any]:
@@ -60,10 +63,14 @@ def is_interrupted(extra: Any) -> bool:
 
 
 class Extras:
-    """Sums of the numbers that answers carry, by name, and how many answers count as failures."""
+    """Sums of the numbers that answers carry, by name, and how many answers count as failures.
+
+    Only of the first names: who fills answers with others all the time, on a server anybody who
+    may rate, does not fill memory and every result with them.
+    """
 
     def __init__(self) -> None:
-        self.totals: Counter[str] = Counter()
+        self.totals: defaultdict[str, float] = defaultdict(int)
         self.kept = 0  # answers with an extra
         self.failed: Counter[int] = Counter()  # by arm
         self.unit: str | None = None  # of rewards, as the first answer that names one has it
@@ -78,8 +85,8 @@ class Extras:
         extra = found.get("extra")
         if not isinstance(extra, dict):
             return
-        if self.unit is None and isinstance(extra.get(UNIT), str):
-            self.unit = extra[UNIT]
+        if self.unit is None and is_name(unit := extra.get(UNIT)):
+            self.unit = unit
         if is_interrupted(extra):
             self.interrupted.add(key)
         if extra.get(ENDLESS) is True:
@@ -87,13 +94,26 @@ class Extras:
         add_numbers(self.totals, extra)
 
 
-def add_numbers(totals: Counter[str], extra: Any) -> None:
+def add_numbers(totals: defaultdict[str, float], extra: Any) -> None:
     """Add the numbers of an extra to the sums by name."""
     for name, value in extra.items() if isinstance(extra, dict) else ():
-        if is_number(value):
-            totals[name] += value
+        is_known = name in totals or (len(totals) < NAMES and is_name(name))
+        if is_known and is_number(value):
+            totals[name] = within(totals[name] + value)
+
+
+def is_name(value: object) -> TypeGuard[str]:
+    """Whether it is a text that is short enough to be shown with every result."""
+    return isinstance(value, str) and len(value) <= LONGEST
 
 
 def is_number(value: object) -> bool:
-    """Whether it is a finite number, and no truth value."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """Whether it is a number that a float can hold, so a finite one, and no truth value."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return -LARGEST <= value <= LARGEST
+
+
+def within(total: float) -> float:
+    """A sum that would be infinite as the largest number there is: JSON has no infinity."""
+    return max(-LARGEST, min(LARGEST, total))

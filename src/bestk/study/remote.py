@@ -41,7 +41,8 @@ class RemoteStudy:
         self.name, self.specification, self.problem = name, specification, specification.problem
         self.items = items  # of an evaluation; the server need not know what they are
         self._connection = connection
-        self._worker = f"{socket.gethostname()}:{os.getpid()}"[:100]
+        self._process, self._name = 0, ""
+        self._mine: set[str] = set()  # pulls that were handed out here and are yet to be settled
         self._state: dict[str, Any] = {}
         self._open()
 
@@ -52,9 +53,26 @@ class RemoteStudy:
             f" {self.samples:,} samples{done})"
         )
 
+    @property
+    def _worker(self) -> str:
+        """What this object calls itself, in each process something else.
+
+        Machine and process alone are not enough: in containers both are often the same again after
+        a restart, and the pulls of the one that died would seem to be those of one that lives.
+        """
+        if self._process != (pid := os.getpid()):  # a forked child is another worker
+            self._name = f"{socket.gethostname()[:80]}:{pid} {secrets.token_hex(3)}"
+            self._process, self._mine = pid, set()
+        return self._name
+
     def _post(self, *path: str, **data: Any) -> Any:
         self._state |= (found := self._connection.post("api", "studies", self.name, *path, **data))
         return found
+
+    def _settle(self, what: str, keys: list[str], **data: Any) -> None:
+        """Send what became of pulls, which are not ours any more then."""
+        self._post(what, **data)
+        self._mine.difference_update(keys)
 
     def _get(self, *path: str) -> Any:
         return self._connection.get("api", "studies", self.name, *path)
@@ -69,13 +87,15 @@ class RemoteStudy:
     def ask(self, n: int = 1) -> list[Pull]:
         """Up to n pulls to make next; a request that is lost is repeated and gives the same."""
         data = {"n": count(n, "n", 1), "worker": self._worker, "request": secrets.token_hex(12)}
-        return [self._pull(each) for each in self._post("ask", **data)["pulls"]]
+        pulls = [self._pull(each) for each in self._post("ask", **data)["pulls"]]
+        self._mine.update(pull.id for pull in pulls)
+        return pulls
 
     def tell(self, pull: Pull | str, reward: float, extra: Any = None) -> None:
         """Record the reward of a pull, exactly once; `extra` is kept with it."""
         kept = extras.read(extras.written(extra))  # what JSON cannot hold as a text, as in a file
         answer = {"pull": key_of(pull), "reward": _number(reward), "extra": kept}
-        self._post("tell", answers=[answer])
+        self._settle("tell", [answer["pull"]], answers=[answer])
 
     def tell_many(self, answers: Iterable[tuple[Pull | str, float]]) -> None:
         """Several answers at once, all or none of every thousand."""
@@ -84,11 +104,13 @@ class RemoteStudy:
             for pull, reward in read_pairs(answers)
         ]
         for start in range(0, len(pairs), BATCH):
-            self._post("tell", answers=pairs[start : start + BATCH])
+            batch = pairs[start : start + BATCH]
+            self._settle("tell", [each["pull"] for each in batch], answers=batch)
 
     def fail(self, pull: Pull | str, why: str = "") -> None:
         """Record that a pull came to nothing: a late answer to it will be refused."""
-        self._post("fail", pull=key_of(pull), why=why[:1000])
+        key = key_of(pull)
+        self._settle("fail", [key], pull=key, why=why[:1000])
 
     def retry(self, pull: Pull | str, why: str = "") -> None:
         """Record that an attempt came to nothing and the pull, in its place, is made again."""
@@ -96,17 +118,28 @@ class RemoteStudy:
 
     def fail_low(self, pull: Pull | str, why: str = "") -> None:
         """Let a pull that failed count as the worst reward there is."""
-        self._post("fail-low", pull=key_of(pull), why=why[:1000])
+        key = key_of(pull)
+        self._settle("fail-low", [key], pull=key, why=why[:1000])
 
     def forget(self, pull: Pull | str) -> None:
         """Give an open pull up: a late answer to it will be refused."""
-        self._post("forget", pull=key_of(pull))
+        key = key_of(pull)
+        self._settle("forget", [key], pull=key)
 
     def release(self, pulls: Iterable[Pull]) -> None:
-        """Nobody makes these pulls any more: they are handed out again."""
-        keys = [key_of(pull) for pull in pulls]
-        for start in range(0, len(keys), BATCH):
-            self._post("release", pulls=keys[start : start + BATCH])
+        """Nobody makes these pulls any more: they are handed out again.
+
+        Those that were handed out here are given back as such: repeated, the request takes them
+        from nobody who was given them meanwhile.
+        """
+        name, keys = self._worker, [key_of(pull) for pull in pulls]
+        own = [key for key in keys if key in self._mine]
+        others = [key for key in keys if key not in self._mine]
+        for start in range(0, len(own), BATCH):
+            batch = own[start : start + BATCH]
+            self._settle("release", batch, pulls=batch, worker=name)
+        for start in range(0, len(others), BATCH):
+            self._post("release", pulls=others[start : start + BATCH])
 
     def check(self) -> bool:
         """Whether the answer is certain by now; asks for nothing."""

@@ -137,6 +137,12 @@ class SharedStudy(Study):
             self._tidy()
         self._heard[worker] = time.monotonic()
 
+    def _hear_of(self, pull: str, owner: str) -> None:
+        """The worker lives that has an open pull, if it is the owner who says what became of it."""
+        worker = self.holder(pull)
+        if worker is not None and worker.owner == owner:
+            self.hear(worker)
+
     def _tidy(self) -> None:
         """Forget workers and requests that hold no open pull: nobody asks about them.
 
@@ -179,10 +185,11 @@ class SharedStudy(Study):
         with self._lock, self._journal.together():
             yield
 
-    def take_answers(self, answers: Sequence[Answer]) -> int:
-        """Those of one request, all or none; how many were new."""
+    def take_answers(self, answers: Sequence[Answer], owner: str = "") -> int:
+        """Those of one request of that owner, all or none; how many were new."""
         fresh = self._fresh((key, reward, extras.written(extra)) for key, reward, extra in answers)
         for event in fresh:
+            self._hear_of(event.key, owner)
             self._journal.append(event)
             self.told[self.holder(event.key)] += 1
         return len(fresh)
@@ -252,20 +259,31 @@ class SharedStudy(Study):
         else:
             self.fail(pull, why)
 
-    def try_again(self, pull: str, why: str, request: str) -> None:
+    def try_again(self, pull: str, why: str, request: str, owner: str = "") -> None:
         """`retry`, once for each request."""
+        if pull in self._fold.open:
+            self._hear_of(pull, owner)
         said = f"{why} [{request}]" if request else why
         if not request or self._fold.tried.get(pull) != said:
             self.retry(pull, said)
 
-    def release_all(self, pulls: Sequence[str]) -> None:
-        """`release` those that are open and that somebody has."""
+    def release_all(self, pulls: Sequence[str], by: Worker | None = None) -> None:
+        """`release` those that are open and that somebody has, or that worker.
+
+        Who says which worker it is may say it again after somebody else was given the pulls.
+        """
         held = [key for key in pulls if key in self._fold.open]
+        if by is not None:
+            held = [key for key in held if self.holder(key) == by]
         self.release(self._pull(key) for key in held if not self._handover.is_free(key))
 
-    def skip(self, pulls: Sequence[str], owner: str) -> None:
-        """Give back those that the owner's workers have; these are given others before them."""
+    def skip(self, pulls: Sequence[str], owner: str, name: str | None = None) -> None:
+        """Give back those that the owner's workers have, or the one of that name; these are given
+        others before them.
+        """
         held = [key for key in pulls if key in self._fold.open and self.owns(owner, key)]
+        if name is not None:
+            held = [key for key in held if self.holder(key) == Worker(owner, name)]
         self._skips += len(held)
         if self._skips > MANY:  # forgotten, at worst somebody sees again what they skipped
             self._skipped, self._skips = {}, 0

@@ -12,7 +12,7 @@ from bestk.kernels.types import FloatArray, IntArray
 from bestk.problem import Problem
 from bestk.rewards import Quantile
 from bestk.study.estimates import is_known, largest_known
-from bestk.study.extras import COST
+from bestk.study.extras import COST, within
 from bestk.study.fold import Fold
 from bestk.study.forecast import boundary, forecast, usual
 from bestk.study.foreign import ForeignFold
@@ -119,7 +119,8 @@ def totals(fold: Fold) -> dict[str, float]:
     costs = fold.specification.problem.costs
     found: dict[str, float] = dict(fold.extras.totals)
     if costs is not None and COST not in found:
-        found[COST] = float(_everything(fold)[0] @ np.array(costs))
+        with np.errstate(over="ignore"):
+            found[COST] = within(float(_everything(fold)[0] @ np.array(costs)))
     return found
 
 

@@ -155,7 +155,7 @@ async function begin() {
     if (!page.levels.length) throw new Refused(400, "", "This study has no levels for people to rate by.");
     showLevels(page.levels);
     at("skip").addEventListener("click", () =>
-      pull && settle("release", { pulls: [pull.id], skip: true }, at("skip")));
+      pull && settle("release", { pulls: [pull.id], skip: true, worker }, at("skip")));
     addEventListener("keydown", keys);
     await Promise.all([next(), showProgress()]);
   } catch (refused) {
