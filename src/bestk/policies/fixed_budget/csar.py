@@ -21,6 +21,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bestk.bounds.levels import harmonic
 from bestk.decisions.base import Forced, constrained
 from bestk.errors import InputError
 from bestk.kernels.types import BoolArray, FloatArray
@@ -32,8 +33,7 @@ NAME = "csar"
 
 def cumulated(n_arms: int, budget: int) -> list[int]:
     """T~_0 = 0, T~_1, ..., T~_N: how often an arm that is free in phase t is sampled by its end."""
-    harmonic = math.fsum(1.0 / i for i in range(1, n_arms + 1))  # line 1: log~(n)
-    share = (budget - n_arms) / harmonic
+    share = (budget - n_arms) / harmonic(n_arms)  # line 1: log~(n)
     return [0, *(math.ceil(share / (n_arms - t + 1)) for t in range(1, n_arms + 1))]  # line 4
 
 
