@@ -51,7 +51,7 @@ def split_levels(levels: str, delta: float, n_arms: int, k: int) -> tuple[float,
     return delta / n_arms, delta / n_arms  # Algorithm 2, line 4
 
 
-def harmonic(n: int) -> float:
+def _harmonic(n: int) -> float:
     """1 + 1/2 + ... + 1/n."""
     return math.fsum(1.0 / i for i in range(1, n + 1))
 
@@ -59,7 +59,7 @@ def harmonic(n: int) -> float:
 def union(n_arms: int, k: int) -> float:
     """G of Theorem 7: what a product of both sides is divided by where there is no slack."""
     rest = n_arms - k
-    return min((rest - 1) * harmonic(k) + k, (k - 1) * harmonic(rest) + rest)
+    return min((rest - 1) * _harmonic(k) + k, (k - 1) * _harmonic(rest) + rest)
 
 
 class Weights(NamedTuple):

@@ -49,7 +49,7 @@ class Specialisation:
         self._functions: dict[str, ast.FunctionDef] = {}  # callees first
         self._outlined: set[str] = set()
         self._globals: dict[str, str] = {}  # constants that need a name
-        self._read: set[str] = set()  # fields
+        self.read: set[str] = set()  # fields
         self._entries = [self.name_of(kernel, {}) for kernel in entries]
 
     def source(self, title: str) -> str:
@@ -73,7 +73,7 @@ class Specialisation:
     def fields(self) -> dict[str, list[str]]:
         """Those of each structure that are read."""
         return {
-            structure.__name__: [name for name in structure._fields if name in self._read]
+            structure.__name__: [name for name in structure._fields if name in self.read]
             for structure in STRUCTURES
         }
 
@@ -120,10 +120,6 @@ class Specialisation:
         if getattr(value, "__module__", None) == "math":
             return _parsed(f"math.{name}")
         return None
-
-    def read(self, field: str) -> None:
-        """Note that a field is used."""
-        self._read.add(field)
 
 
 class _Substitution(ast.NodeTransformer):
@@ -281,7 +277,7 @@ class _Reduction(ast.NodeTransformer):
         node.value = self.visit(node.value)
         if isinstance(node.value, ast.Constant):  # of a slot
             return ast.Constant(getattr(node.value.value, node.attr))
-        self._whole.read(node.attr)
+        self._whole.read.add(node.attr)
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
@@ -301,19 +297,16 @@ class _Reduction(ast.NodeTransformer):
             return node
         parameters = [argument.arg for argument in definition(callee).args.args]
         bound = dict(zip(parameters, node.args, strict=True))
-        given = {
+        given = {  # goes into the function: a version of its own for each
             name: argument.value
             for name, argument in bound.items()
-            if isinstance(argument, ast.Constant) and self._is_fixed(callee, name)
+            if isinstance(argument, ast.Constant)
+            and not (name in stored(callee) or is_outlined(callee))
         }
         name = self._whole.name_of(callee, given)
         rest = [argument for name, argument in bound.items() if name not in given]
         expression = self._whole.expression(name, rest)
         return expression or ast.Call(ast.Name(name, ast.Load()), rest, [])
-
-    def _is_fixed(self, callee: Kernel, parameter: str) -> bool:
-        """Whether a constant argument may go into the function: a version of its own for each."""
-        return parameter not in stored(callee) and not is_outlined(callee)
 
     def _callee(self, function: ast.expr) -> Kernel | None:
         """The kernel that is called, if it is one."""

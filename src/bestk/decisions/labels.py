@@ -81,10 +81,7 @@ def read_edges(edges: object, directed: bool, bipartite: bool = False) -> tuple[
 
 def number(labels: Iterable[Hashable]) -> dict[Hashable, int]:
     """Labels numbered in the order in which they are met."""
-    numbers: dict[Hashable, int] = {}
-    for each in labels:
-        numbers.setdefault(each, len(numbers))
-    return numbers
+    return {each: place for place, each in enumerate(dict.fromkeys(labels))}
 
 
 def freeze(value: Any) -> Any:
