@@ -77,6 +77,25 @@ def test_an_interrupt_is_exit_code_130_whatever_becomes_of_the_cleanup(by, tmp_p
     assert err.count("cleans up after the runs") == 2
 
 
+@pytest.mark.parametrize("by", ["median", "pairs"])
+def test_an_interrupt_of_a_cleanup_costs_neither_the_others_nor_the_result(by, tmp_path):
+    signs, log = tmp_path / "signs", tmp_path / "log"
+    os.mkfifo(signs)
+    hangs = f"test {{n}} = 0.2 || {{ echo > {signs}; exec sleep 100; }}"
+    cleanup = f"sh -c 'echo {{n}} >> {log}; {hangs}'"
+    race = ("race", "-L", "n", "0.1,0.2", "sleep {n}", "--runs", "1", "--by", by)
+    with start(*race, "--cleanup", cleanup) as process:
+        pipe = os.open(signs, os.O_RDWR)
+        assert select.select([pipe], [], [], PATIENCE)[0]  # the first cleanup has begun
+        process.send_signal(signal.SIGINT)
+        os.close(pipe)
+        out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert "2 counted runs in" in out
+    assert "cleans up after the runs of 'sleep 0.1' was interrupted" in err
+    assert log.read_text().split() == ["0.1", "0.2"]
+
+
 def test_status_and_report_show_units(tmp_path):
     file, page = str(tmp_path / "race.db"), tmp_path / "page.html"
     slack = ("--epsilon", "0.0025")

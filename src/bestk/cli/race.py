@@ -19,7 +19,8 @@ from bestk.output import check_output, write_text
 from bestk.report.cells import text_cell
 
 if TYPE_CHECKING:
-    from bestk.commands.race import Race, RaceResult
+    from bestk.commands.outcome import RaceResult
+    from bestk.commands.race import Race
 
     Written = Callable[[Race], str]
 
@@ -119,10 +120,11 @@ def race(
 
     Example: bestk race 'grep -c x big.txt' 'awk /x/ big.txt'
     """
+    from bestk.commands.outcome import MEAN, MEDIAN
     from bestk.commands.paired import PAIRS, PairedRace
     from bestk.commands.parameters import read_parameters
     from bestk.commands.process import heed_signals
-    from bestk.commands.race import MEAN, MEDIAN, Race
+    from bestk.commands.race import Race
     from bestk.study.reading import reading
 
     exports: dict[Written, Path | None] = {
@@ -154,6 +156,7 @@ def race(
     finally:
         for text in found.unclean:
             note(f"bestk: {text}")
+    code = INTERRUPTED if found.is_cut_short else code
     raise SystemExit(2 if found.unclean and code != INTERRUPTED else code)
 
 
@@ -243,9 +246,10 @@ def _finish(found: Race, outcome: RaceResult, storage: str | None, json: bool) -
     if json:
         show_json(outcome.to_dict())
     else:
-        found_by = outcome.by, outcome.relative, outcome.wins
-        show(race_table.table(outcome.result, outcome.at_least, *found_by))
         timings = found.timings()
+        variations = {command: one.variation for command, one in timings.items()}
+        found_by = outcome.by, outcome.relative, outcome.wins, variations
+        show(race_table.table(outcome.result, outcome.at_least, *found_by))
         show(timings_table(timings.values()))
         for line in (*race_table.lines(outcome), *warnings(timings, found.shell)):
             say(line)

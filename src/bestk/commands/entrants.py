@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -122,6 +122,34 @@ def read_entrants(commands: Sequence[str], settings: Settings) -> dict[str, Entr
         sign = "" if shell else _sign(variant.text)
         found[text] = Entrant(text, words, values, settings, own, _hint(variant.text, sign), sign)
     return found
+
+
+def require_begun(begun: Sequence[str], given: Iterable[str]) -> None:
+    """Refuse to go on with a race without a command that it was begun with."""
+    known = set(given)
+    if missing := [command for command in begun if command not in known]:
+        raise InputError(
+            f"the commands were refused: the race was begun with {_listed(begun)}, and"
+            f" {_listed(missing)} is not given; give the same, or another file"
+        )
+
+
+def require_ready(begun: Sequence[str], ready: Iterable[str], failed: Mapping[str, str]) -> None:
+    """Refuse to go on after warm-ups with other commands than the race was begun with."""
+    if lost := [command for command in begun if command in failed]:
+        why = "; ".join(f"{command!r}: {failed[command]}" for command in lost)
+        raise InputError(
+            f"the race was refused: it was begun with a command that failed in warm-up now: {why}"
+        )
+    if new := [command for command in ready if command not in begun]:
+        raise InputError(
+            f"the race was refused: it was begun without {_listed(new)}, and the guarantee holds"
+            " for what was fixed before the data; give the same commands, or another file"
+        )
+
+
+def _listed(commands: Iterable[str]) -> str:
+    return ", ".join(map(repr, commands))
 
 
 def _for_each(name: str, given: Each, many: int) -> list[str]:

@@ -14,12 +14,13 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bestk.arguments import count, duration, integer
-from bestk.commands.entrants import Each, Settings, read_entrants
+from bestk.commands.entrants import Each, Settings, read_entrants, require_begun, require_ready
+from bestk.commands.outcome import MEAN, MEDIAN, RaceResult, told_apart
 from bestk.commands.process import Output, kill_running
 from bestk.commands.relative import Ratio, relative
 from bestk.commands.runs import NEVER, Run, agreed_limit, at_least, interrupted, kept, read_runs
@@ -37,35 +38,12 @@ from bestk.study.study import Study
 
 NAME = "race"  # of the study
 FACTOR = 3.0  # the cap, in warm-up times of the (k+1)-th fastest command
-MEDIAN, MEAN = "median", "mean"
 OF_MEANS = (
     "epsilon as a factor was refused: means are compared up to a number of seconds; give one, or"
     " compare medians"
 )
 
 Watch = Callable[["Race"], AbstractContextManager[object]]  # shows a race while it lasts
-
-
-@dataclass(frozen=True)
-class RaceResult:
-    """What a race found: the result of its study, and what its times are."""
-
-    result: Result
-    cap: float | None  # None: runs were not cut
-    cut: dict[str, int]  # how many runs were cut, of the commands that had such runs
-    failed: dict[str, str]  # the commands that left the race in warm-up, and why
-    by: str = MEAN  # what was compared: mean, median, or which quantile
-    relative: dict[str, Ratio] = field(default_factory=dict)  # to the fastest
-    at_least: set[str] = field(default_factory=set)  # commands that may be slower than they look
-    # of pairs: comparisons within blocks that each command has won, and of how many; ties count
-    wins: dict[str, tuple[int, int]] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result of the study, with a few keys more."""
-        more = {"cap": self.cap, "cut": self.cut, "failed": self.failed, "by": self.by}
-        relative = {command: ratio.to_dict() for command, ratio in self.relative.items()}
-        wins = {command: {"won": won, "of": of} for command, (won, of) in self.wins.items()}
-        return self.result.to_dict() | more | {"relative": relative, "wins": wins}
 
 
 def default_cap(warm_ups: Sequence[float], k: int) -> float:
@@ -171,6 +149,7 @@ class Race:
         self._set_up: list[str] = []  # commands whose setup has run
         self.interrupted: list[str] = []  # commands of runs that count as cut for it
         self.unclean: list[str] = []  # cleanups that failed: what was found stands
+        self.is_cut_short = False  # a cleanup was interrupted
 
     def _resume(self, *, is_free: bool, is_relative: bool) -> None:
         """Go on with what is in the log, refusing what does not agree with it."""
@@ -186,25 +165,24 @@ class Race:
                 f"epsilon as {kinds[is_relative]} was refused: the race was begun with"
                 f" {kinds[not is_relative]}"
             )
-        if is_free:
-            self._compared = rewards if isinstance(rewards, Quantile) else None
-        if self._compared is not None:
-            self._study = self._open(None, self._compared)
-            self._limit = agreed_limit(self._log.read(NAME), self.max_time)
-        elif isinstance(rewards, Quantile):
+        before = rewards if isinstance(rewards, Quantile) else None
+        if not is_free and before != self._compared:
+            title = MEAN if before is None else before.title
             raise InputError(
-                f"by='mean' was refused: the race was begun by the {rewards.title}, and the"
-                " guarantee holds for what was fixed before the data"
+                f"comparing by the {self.by} was refused: the race was begun by the {title}, and"
+                " the guarantee holds for what was fixed before the data"
             )
+        self._compared = before
+        require_begun([str(arm) for arm in begun.arms], self.entrants)
+        if before is not None:
+            self._study = begun
+            self._limit = agreed_limit(self._log.read(NAME), self.max_time)
         else:
             given = None if self.max_time is None else Bounded(0.0, self.max_time)
             self._study = self._open(None, given)
 
     def _open(self, commands: Sequence[str] | None, rewards: Rewards | None) -> Study:
         """Make the study; one that is in the log already must agree with what is given."""
-        if commands is not None and self._study is not None:
-            known = self._study.arms  # in whatever order they are given now
-            commands = None if sorted(commands) == sorted(map(str, known)) else commands
         return Study(NAME, commands, rewards=rewards, storage=self._log, **self._settings)
 
     @property
@@ -249,16 +227,15 @@ class Race:
         """
         try:
             fastest = self._warm_up(tick or (lambda: None))
+            if self._study is not None:  # all was fixed before the first counted run, and stays
+                begun = [str(arm) for arm in self._study.arms]
+                require_ready(begun, fastest, self.failed)
+                return
+            cap = self.max_time or default_cap(list(fastest.values()), self.k)
+            self._study = self._open(list(fastest), self._compared or Bounded(0.0, cap))
         except BaseException:
             self.clean_up()
             raise
-        rewards: Rewards | None = self._compared
-        if rewards is None:
-            cap = self.max_time
-            if self._study is not None:
-                cap = self.cap  # it was fixed before the first counted run, and stays
-            rewards = Bounded(0.0, cap or default_cap(list(fastest.values()), self.k))
-        self._study = self._open(list(fastest), rewards)
 
     def _warm_up(self, tick: Callable[[], None]) -> dict[str, float]:
         """The fastest warm-up of every command that stays."""
@@ -311,14 +288,14 @@ class Race:
             kill_running()
             self.clean_up()
         problem = self.study.problem
-        found = self._found(result, relative(self.runs(), problem.rewards, problem.delta))
-        return replace(found, result=_told_apart(result, found.at_least))
+        found = self._found(result, relative(self.runs(), problem.rewards, problem.delta), runs)
+        return replace(found, result=told_apart(result, found.at_least))
 
-    def _found(self, result: Result, slower: dict[str, Ratio]) -> RaceResult:
+    def _found(self, result: Result, slower: dict[str, Ratio], each: int | None) -> RaceResult:
         cut = Counter(run.command for run in self.runs() if run.cut)
         least = at_least(self.runs(), self.study.problem.rewards)
         return RaceResult(
-            result, self.cap, dict(cut), self.failed, self.by, slower, least, self.wins
+            result, self.cap, dict(cut), self.failed, self.by, slower, least, self.wins, each
         )
 
     def _planned(
@@ -346,12 +323,19 @@ class Race:
                 self._set_up.append(command)
 
     def clean_up(self) -> None:
-        """Clean up after every command that was set up, one failing or not; `run` does it, once."""
+        """Clean up after every command that was set up, one failing or not; `run` does it, once.
+
+        An interrupt ends the clean-up under way alone: the others run, and what was found stands.
+        """
         while self._set_up:
+            command = self._set_up.pop(0)
             try:
-                self.entrants[self._set_up.pop(0)].stage("cleanup")
+                self.entrants[command].stage("cleanup")
             except ArmFailedError as error:
                 self.unclean.append(str(error))
+            except KeyboardInterrupt:
+                self.is_cut_short = True
+                self.unclean.append(f"what cleans up after the runs of {command!r} was interrupted")
 
     def _heed(self) -> None:
         if self._trouble is not None:
@@ -398,22 +382,6 @@ class Race:
     def timings(self) -> dict[str, Timing]:
         """What the times of every command look like."""
         return timings(self.runs(), self.entrants)
-
-
-def _told_apart(result: Result, at_least: set[str]) -> Result:
-    """The same, not certified if an answered command may be as slow as any that is not.
-
-    What is proved is about min(time, limit), and of commands at the limit that says nothing.
-    """
-    if result.compares == MEAN or not any(str(arm) in at_least for arm in result.top):
-        return result
-    arms = tuple(
-        replace(arm, status="undecided") if str(arm.label) in at_least else arm
-        for arm in result.arms
-    )
-    return replace(
-        result, certified=False, error_bound=None, theorem=None, certifiable_epsilon=None, arms=arms
-    )
 
 
 def _cap_of(rewards: Rewards) -> float | None:

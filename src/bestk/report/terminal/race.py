@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from bestk.commands.outcome import MEAN, RaceResult
 from bestk.commands.paired import PAIRS
-from bestk.commands.race import MEAN, Race, RaceResult
+from bestk.commands.race import Race
 from bestk.commands.relative import Ratio
 from bestk.report.terminal import live
 from bestk.report.terminal.live import figures
@@ -41,12 +42,14 @@ def table(
     by: str = MEAN,
     ratios: Mapping[str, Ratio] | None = None,
     wins: Mapping[str, tuple[int, int]] | None = None,
+    variations: Mapping[str, float | None] | None = None,
 ) -> Table:
     """Rank, command, mean or quantile with its interval, runs, slowness, what is known of it.
 
     Of a command that is `cut` only the least that it can be slower is known. Pairs come by who won
     more often, as they are; it need not be who has the least median. In place of an interval they
-    have `wins`.
+    have `wins`. Where nothing is proved yet of how much slower a command is, `variations` of single
+    times stand in, as hyperfine has them.
     """
     middle = "wins" if by == PAIRS else "interval"
     numbers = (f"{by if by != PAIRS else result.compares} time", middle, "runs", "relative")
@@ -59,7 +62,10 @@ def table(
         relative = _relative(arm.mean, arms[0].mean, ratio if by == PAIRS else None)
         if relative != "-":
             relative = (">= " if str(arm.label) in cut else "") + relative
-            relative += "" if ratio is None or rank == 1 else _between(ratio)
+            if ratio is not None and rank > 1:
+                both = [str(arms[0].label), str(arm.label)]
+                known = [(variations or {}).get(label) for label in both if label not in cut]
+                relative += _between(ratio) or _around(ratio.value, known)
         interval = _interval(arm.low, arm.high)
         if by == PAIRS:
             won, of = (wins or {}).get(str(arm.label), (0, 0))
@@ -84,6 +90,12 @@ def _between(ratio: Ratio) -> str:
     if math.isinf(ratio.high):
         return f" (>= {low})" if ratio.low > 0.0 else ""
     return f" ({low} to {math.ceil(100.0 * ratio.high) / 100.0:.2f})"
+
+
+def _around(ratio: float, variations: Sequence[float | None]) -> str:
+    """The deviation of a ratio of single runs, where those of both commands are known."""
+    known = [x for x in variations if x is not None]
+    return f" ± {ratio * math.hypot(*known):.2f}" if len(known) == 2 else ""
 
 
 def _interval(low: float | None, high: float | None) -> str:
@@ -132,6 +144,8 @@ def _proof(race: RaceResult) -> str:
         names = ", ".join(unknown)
         return f"not certified: nobody knows the {race.by} of {names}, whose runs {why}"
     parts = [f"not certified ({result.stopped or 'not finished'})"]
+    if race.each is not None and result.stopped == "budget":
+        parts = [f"not certified after {race.each:,} runs of each"]
     if result.forecast is not None:
         more = f"about {result.forecast:,} more runs are needed, an estimate{result.usually}"
         if result.stopped == "budget" and result.is_beyond(result.samples):
