@@ -127,9 +127,18 @@ def test_a_slack_in_percent_is_a_factor(tmp_path):
     good("race", "true", "sleep 0.05", "--epsilon", "0%", "--by", "pairs")  # no slack
 
 
-@pytest.mark.parametrize("none", ["-N", "--no-shell", "--shell=none"])
+@pytest.mark.parametrize("shell", [["--shell", "bash"], ["--shell=zsh"], ["--shell", "/bin/sh"]])
+def test_the_name_of_a_shell_is_no_command(shell):
+    done = bestk("race", *shell, "true", "sleep 0.05")
+    assert done.returncode == 2
+    assert "--shell takes no name" in done.stderr
+    said = good("race", "sh", "sleep 0.05", "--shell", "--seed", "1")  # before it, it is one
+    assert "│ sh " in said
+
+
+@pytest.mark.parametrize("none", [["-N"], ["--no-shell"], ["--shell=none"], ["--shell", "none"]])
 def test_hyperfines_ways_to_say_no_shell_and_to_show_output(none):
-    said = good("race", none, "--show-output", "echo 'seen; true'", "sleep 0.05")
+    said = good("race", *none, "--show-output", "echo 'seen; true'", "sleep 0.05")
     assert "seen; true\n" in said
     done = bestk("race", "--show-output", "--output", "null", "true", "sleep 0.05")
     assert (done.returncode, "--output null" in done.stderr) == (2, True)

@@ -121,7 +121,7 @@ class Race:
         )  # fmt: skip
         self.entrants = read_entrants(commands, around)
         if (many := len(self.entrants)) < 2:
-            how = "give more values for the parameters" if parameters else "or one with -L or -P"
+            how = "or more values for the parameters" if parameters else "or one with -L or -P"
             raise InputError(f"{many} command was refused: give two commands, {how}")
         if k >= many:
             raise InputError(
