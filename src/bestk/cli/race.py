@@ -238,6 +238,7 @@ def _markdown(found: Race) -> str:
 
 def _finish(found: Race, outcome: RaceResult, storage: str | None, json: bool) -> int:
     """Show what was found; the exit code."""
+    from bestk.commands.paired import PairedRace
     from bestk.report.terminal import race as race_table
     from bestk.report.terminal.timings import timings_table, warnings
 
@@ -251,7 +252,8 @@ def _finish(found: Race, outcome: RaceResult, storage: str | None, json: bool) -
         found_by = outcome.by, outcome.relative, outcome.wins, variations
         show(race_table.table(outcome.result, outcome.at_least, *found_by))
         show(timings_table(timings.values()))
-        for line in (*race_table.lines(outcome), *warnings(timings, found.shell)):
+        paired = isinstance(found, PairedRace)
+        for line in (*race_table.lines(outcome), *warnings(timings, found.shell, paired)):
             say(line)
     if outcome.result.stopped == "interrupted":
         kept = "run it again to resume" if storage else "this is the result so far"
