@@ -199,6 +199,8 @@ def test_what_a_shell_would_do_is_not_done_silently():
     done = bestk("race", "echo a | cat", "sleep 0.05", "--seed", "1")
     assert done.returncode == 0
     assert "'echo a | cat' runs without a shell, so its | is an argument" in done.stderr
+    done = bestk("race", "true", "sleep 0.05", "--seed", "1", "--prepare", "echo a; echo b")
+    assert done.stderr.count("'echo a; echo b' runs without a shell, so its ; is an argument") == 1
     for command in ("echo 'a | b'", "echo http://x/?a&b"):
         assert good("race", command, "sleep 0.05", "--seed", "1").count("shell") == 0
 

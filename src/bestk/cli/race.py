@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Written = Callable[[Race], str]
 
 INTERRUPTED = 130  # the exit code, whatever else went wrong
+UNSHELLED = "{} runs without a shell, so its {} is an argument; --shell runs it in one"
 
 
 def race(
@@ -166,16 +167,17 @@ def _race(
     """Warm up, run, show and write what was found; the exit code."""
     from bestk.report.terminal import race as race_table
 
+    around = {each for entrant in found.entrants.values() for each in entrant.signs.values()}
+    for text, sign in sorted(around):
+        if sign:
+            note(f"warning: {UNSHELLED.format(repr(text), sign)}")
     with progress("warming up", found.warmup * len(found.entrants)) as advance:
         found.warm_up(lambda: advance(1, "warming up"))
     for command, reason in found.failed.items():
         note(f"{command!r} failed in warm-up and leaves the race: {reason}")
     for command, entrant in found.entrants.items():
         if entrant.sign and command not in found.failed:
-            note(
-                f"warning: {command!r} runs without a shell, so its {entrant.sign} is an argument;"
-                " --shell runs it in one"
-            )
+            note(f"warning: {UNSHELLED.format(repr(command), entrant.sign)}")
     if not json and found.cap is not None:
         cap = f"cap {race_table.duration(found.cap)}"
         print(f"{cap}: a run that reaches it is killed and scored as the cap", flush=True)

@@ -14,7 +14,8 @@ from bestk.errors import ArmFailedError, InputError
 
 Words = str | tuple[str, ...]  # a text for the shell, or arguments
 QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
-SIGNS = re.compile(r"\|\|?|&&|>>?|<|;")  # for a shell; not &, which is in addresses
+# for a shell; not & and ?, which are in addresses
+SIGNS = re.compile(r"\|\|?|&&|>>?|<|;|\*|`|\$(?=[\w({])")
 BRACES = re.compile(r"(?<!\$)\{[A-Za-z_]\w*\}")
 Each = str | Sequence[str] | None  # one command for all entrants, or one for each
 
@@ -52,6 +53,9 @@ class Entrant:
     around: Mapping[str, Words]  # by stage
     hint: str = ""  # what may be wrong with it if it fails
     sign: str = ""  # what only a shell understands, and there is none
+    signs: Mapping[str, tuple[str, str]] = field(
+        default_factory=dict
+    )  # the same by stage: (text, sign)
 
     def run(self, limit: float | None) -> Finished:
         """Prepare, run, conclude; the run alone is timed, and cut at the limit."""
@@ -81,8 +85,10 @@ class Entrant:
         if done.code != 0:
             what = {"prepare": "prepares the run", "conclude": "concludes the run"}
             what |= {"setup": "sets up the runs", "cleanup": "cleans up after the runs"}
+            text, sign = self.signs.get(name, ("", ""))
+            hint = f" ({text!r} has a {sign}: use --shell)" if sign else ""
             raise ArmFailedError(
-                f"what {what[name]} of {self.text!r} failed: {how_it_failed(done)}"
+                f"what {what[name]} of {self.text!r} failed: {how_it_failed(done)}{hint}"
             )
 
 
@@ -104,11 +110,9 @@ def read_entrants(commands: Sequence[str], settings: Settings) -> dict[str, Entr
     for variant in expand(commands, settings.parameters, around["prepare"]):
         number, values = variant.number, variant.parameters
         words = _words(variant.text, shell)
-        own = {
-            name: _words(fill(given[number], values), shell)
-            for name, given in around.items()
-            if given
-        }
+        texts = {name: fill(given[number], values) for name, given in around.items() if given}
+        own = {name: _words(stage, shell) for name, stage in texts.items()}
+        signs = {name: (stage, "" if shell else _sign(stage)) for name, stage in texts.items()}
         if any((words, own) == (other.words, other.around) for other in found.values()):
             raise InputError(  # however it is written
                 f"command {variant.text!r} was refused: it is listed twice, and nothing is faster"
@@ -120,7 +124,9 @@ def read_entrants(commands: Sequence[str], settings: Settings) -> dict[str, Entr
                 f"the name {text!r} was refused: two commands have it; give each one of its own"
             )
         sign = "" if shell else _sign(variant.text)
-        found[text] = Entrant(text, words, values, settings, own, _hint(variant.text, sign), sign)
+        found[text] = Entrant(
+            text, words, values, settings, own, _hint(variant.text, sign), sign, signs
+        )
     return found
 
 
