@@ -180,7 +180,7 @@ def test_failures_are_reported_and_never_timed(tmp_path):
     [
         (["true", "true"], "listed twice"),
         (["true"], "give two commands, or one with -L or -P"),
-        (["sleep {n}", "-P", "n", "0.1", "0.5"], "give more values for the parameters"),
+        (["sleep {n}", "-P", "n", "0.1", "0.5"], "or more values for the parameters"),
         (["-k", "5", "true", "false"], "K must be smaller than the number of commands, 2"),
         (["sleep 0.01 | cat", "true"], "(it has a |: use --shell)"),
         (["sleep 0.01 > 'x y'", "true"], "(it has a >: use --shell)"),

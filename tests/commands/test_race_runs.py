@@ -56,6 +56,11 @@ def test_few_runs_are_named_and_told_with_their_deviation(made):
     ratio = outcome.relative[SLOW].value
     error = ratio * math.hypot(fast.stddev / fast.mean, slow.stddev / slow.mean)
     assert slowness(race, outcome) == f"{ratio:.2f} ± {error:.2f}"
+    single = made([FAST, SLOW], warmup=0, seed=1)
+    single.warm_up()
+    outcome = single.run(runs=1)
+    assert "not certified after 1 run of each" in lines(outcome)[0]
+    assert slowness(single, outcome) == f"{outcome.relative[SLOW].value:.2f}"  # no deviation
 
 
 def test_what_is_proved_of_a_ratio_takes_the_place_of_its_deviation():

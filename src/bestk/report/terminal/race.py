@@ -21,6 +21,7 @@ from bestk.report.terminal.live import figures
 from bestk.report.terminal.standings import COLOURS
 from bestk.report.terminal.tables import columns
 from bestk.report.text import printable
+from bestk.report.words import many
 from bestk.study.result import Result
 
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
@@ -110,7 +111,7 @@ def _interval(low: float | None, high: float | None) -> str:
 def lines(race: RaceResult) -> list[str]:
     """The certificate, the cap, and what was cut at it."""
     result = race.result
-    said = [f"{result.samples:,} counted runs in {result.seconds:.1f} s; {_proof(race)}"]
+    said = [f"{many(result.samples, 'counted run')} in {result.seconds:.1f} s; {_proof(race)}"]
     cut = ", ".join(f"{count:,} of {printable(command)}" for command, count in race.cut.items())
     if race.cap is not None:
         said.append(f"cap {duration(race.cap)}; runs cut there: {cut or 'none'}")
@@ -125,9 +126,9 @@ def _interrupted(race: RaceResult) -> list[str]:
     """Without a cap: runs that nobody saw the end of, and what is not shown because of them."""
     said = []
     for arm in race.result.arms:
-        if many := race.cut.get(str(arm.label)):
+        if count := race.cut.get(str(arm.label)):
             name = printable(arm.label)
-            line = f"cut: {many:,} of {arm.pulls:,} runs of {name} (interrupted)"
+            line = f"cut: {count:,} of {arm.pulls:,} runs of {name} (interrupted)"
             if arm.mean is None:
                 line += f"; no {race.result.compares} of it is shown because of them"
             said.append(line)
@@ -145,7 +146,7 @@ def _proof(race: RaceResult) -> str:
         return f"not certified: nobody knows the {race.by} of {names}, whose runs {why}"
     parts = [f"not certified ({result.stopped or 'not finished'})"]
     if race.each is not None and result.stopped == "budget":
-        parts = [f"not certified after {race.each:,} runs of each"]
+        parts = [f"not certified after {many(race.each, 'run')} of each"]
     if result.forecast is not None:
         more = f"about {result.forecast:,} more runs are needed, an estimate{result.usually}"
         if result.stopped == "budget" and result.is_beyond(result.samples):

@@ -44,9 +44,10 @@ def warnings(found: Mapping[str, Timing], shell: bool = False, paired: bool = Fa
                 f"warning: {printable(command)} takes less than {duration(SHORT)}, much of it the"
                 " start of the shell: leave --shell out if the command needs none"
             )
-        if many := len(one.outliers):
+        if far := len(one.outliers):
+            are = "is an outlier" if far == 1 else "are outliers"
             said.append(
-                f"warning: {many:,} of {len(one.times):,} runs of {printable(command)} are outliers"
+                f"warning: {far:,} of {len(one.times):,} runs of {printable(command)} {are}"
                 " (something else may have run; the median does not mind, the mean does)"
             )
     for drift in drifting({command: one.times for command, one in found.items()}):
