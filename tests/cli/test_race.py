@@ -235,6 +235,32 @@ def test_an_interrupt_shows_what_there_is_and_can_be_resumed(tmp_path):
     assert (resumed["samples"], resumed["cap"]) == (data["samples"] + 2, data["cap"])
 
 
+@pytest.mark.parametrize(("stage", "counted"), [("prepare", 0), ("conclude", 1)])
+@pytest.mark.parametrize("by", ["median", "mean"])
+def test_an_interrupt_around_a_run_says_nothing_of_its_time(stage, counted, by, tmp_path):
+    """While it is prepared there is none yet; while it is concluded it is known."""
+    file, signs = tmp_path / "race.db", tmp_path / "signs"
+    os.mkfifo(signs)
+    race = ["race", "true", "sleep 0.05", "--storage", str(file), "--json", "--seed", "1"]
+    race += ["--by", by, "--max-time", "50"]
+    around = (f"--{stage}", f"sh -c 'echo > {signs}; exec sleep 100'", "--warmup", "0")
+    with start(*race, *around) as process:
+        pipe = os.open(signs, os.O_RDWR)
+        assert select.select([pipe], [], [], PATIENCE)[0]
+        process.send_signal(signal.SIGINT)
+        os.close(pipe)
+        out, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    data = json.loads(out)
+    assert (data["stopped"], data["samples"], data["cut"]) == ("interrupted", counted, {})
+    done = bestk(*race, "--runs", "3")
+    data = json.loads(done.stdout)
+    assert ([arm["pulls"] for arm in data["arms"]], data["cut"]) == ([3, 3], {})
+    assert "counts as cut" not in done.stderr
+    given_up = [said for said in data["assumptions"] if "given up" in said]
+    assert len(given_up) == 1 - counted
+
+
 def test_the_export_never_overwrites_the_race(tmp_path):
     file = tmp_path / "race.db"
     done = bestk("race", "--storage", str(file), "--export", str(file), "true", "sleep 0.01")

@@ -121,7 +121,7 @@ def race(
 
     Example: bestk race 'grep -c x big.txt' 'awk /x/ big.txt'
     """
-    from bestk.commands.outcome import MEAN, MEDIAN
+    from bestk.commands.comparing import MEAN, MEDIAN
     from bestk.commands.paired import PAIRS, PairedRace
     from bestk.commands.parameters import read_parameters
     from bestk.commands.process import heed_signals

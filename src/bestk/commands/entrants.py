@@ -58,15 +58,19 @@ class Entrant:
     )  # the same by stage: (text, sign)
 
     def run(self, limit: float | None) -> Finished:
-        """Prepare, run, conclude; the run alone is timed, and cut at the limit."""
-        settings = self.settings
+        """Prepare, run, conclude."""
         self.stage("prepare")
-        done = run_command(
+        done = self.run_alone(limit)
+        self.stage("conclude")
+        return done
+
+    def run_alone(self, limit: float | None) -> Finished:
+        """What is timed, and cut at the limit."""
+        settings = self.settings
+        return run_command(
             self.words, shell=settings.shell, timeout=limit, output=settings.output,
             given=settings.given,
         )  # fmt: skip
-        self.stage("conclude")
-        return done
 
     def is_good(self, done: Finished) -> bool:
         """Whether a run counts as one: it ended well, or as it ended does not matter."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from bestk.commands.comparing import MEAN
 from bestk.commands.relative import Ratio
 from bestk.study.result import Result
-
-MEDIAN, MEAN = "median", "mean"
 
 
 @dataclass(frozen=True)

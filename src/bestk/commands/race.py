@@ -19,15 +19,16 @@ from pathlib import Path
 from typing import Any
 
 from bestk.arguments import count, duration, integer
+from bestk.commands.comparing import MEAN, OF_MEANS, cap_of, compared, default_cap
 from bestk.commands.entrants import Each, Settings, read_entrants, require_begun, require_ready
-from bestk.commands.outcome import MEAN, MEDIAN, RaceResult, told_apart
+from bestk.commands.outcome import RaceResult, told_apart
 from bestk.commands.process import Output, kill_running
 from bestk.commands.relative import Ratio, relative
 from bestk.commands.runs import NEVER, Run, agreed_limit, at_least, interrupted, kept, read_runs
 from bestk.commands.timings import Timing, timings
 from bestk.compiled.live import alone
 from bestk.decisions import TopK
-from bestk.errors import ArmFailedError, InputError, UnknownName
+from bestk.errors import ArmFailedError, InputError
 from bestk.problem import Problem
 from bestk.rewards import Bounded, Quantile, Rewards
 from bestk.storage import MemoryStorage, Storage
@@ -37,35 +38,8 @@ from bestk.study.runner import Runner
 from bestk.study.study import Study
 
 NAME = "race"  # of the study
-FACTOR = 3.0  # the cap, in warm-up times of the (k+1)-th fastest command
-OF_MEANS = (
-    "epsilon as a factor was refused: means are compared up to a number of seconds; give one, or"
-    " compare medians"
-)
 
 Watch = Callable[["Race"], AbstractContextManager[object]]  # shows a race while it lasts
-
-
-def default_cap(warm_ups: Sequence[float], k: int) -> float:
-    """Three times the (k+1)-th smallest of the commands' warm-up times.
-
-    High enough to leave the k fastest and their next rival alone, low enough to cut the slow rest
-    off: the higher the cap, the more runs are needed.
-    """
-    return FACTOR * sorted(warm_ups)[k]
-
-
-def compared(by: str | None, quantile: float | None, relative: bool = False) -> Quantile | None:
-    """What `by` and `quantile` ask for; None for means. The slack is a factor if `relative`."""
-    if by not in (None, MEDIAN, MEAN):
-        raise UnknownName("by", by, (MEDIAN, MEAN))
-    if quantile is not None and by is not None:
-        raise InputError(f"by={by!r} was refused: the quantile {quantile} is what is compared")
-    if by == MEAN:
-        if relative:
-            raise InputError(OF_MEANS)
-        return None
-    return Quantile(0.5 if quantile is None else quantile, relative)
 
 
 class Race:
@@ -146,6 +120,10 @@ class Race:
                 " must be at least 1, unless the cap is given"
             )
         self._trouble: ArmFailedError | None = None
+        self._is_unbegun = False  # the last run: it is being prepared
+        self._known: tuple[float, dict[str, Any]] | None = (
+            None  # of the last: it is being concluded
+        )
         self._set_up: list[str] = []  # commands whose setup has run
         self.interrupted: list[str] = []  # commands of runs that count as cut for it
         self.unclean: list[str] = []  # cleanups that failed: what was found stands
@@ -155,7 +133,7 @@ class Race:
         """Go on with what is in the log, refusing what does not agree with it."""
         begun = self._open(None, None)
         rewards = begun.problem.rewards
-        if not isinstance(rewards, Quantile) and _cap_of(rewards) is None:
+        if not isinstance(rewards, Quantile) and cap_of(rewards) is None:
             raise InputError(f"the study {NAME!r} was refused: it is no race, its rewards no times")
         if is_relative and not isinstance(rewards, Quantile):
             raise InputError(OF_MEANS)
@@ -195,7 +173,7 @@ class Race:
     @property
     def cap(self) -> float | None:
         """Seconds at which a counted run is cut; None if it is not."""
-        return self._limit if self._compared is not None else _cap_of(self.study.problem.rewards)
+        return self._limit if self._compared is not None else cap_of(self.study.problem.rewards)
 
     @property
     def by(self) -> str:
@@ -284,6 +262,7 @@ class Race:
             self._setup()
             with watch(self), alone():
                 result = runner.run()
+            result = self._settle(result)
         finally:
             kill_running()
             self.clean_up()
@@ -341,6 +320,21 @@ class Race:
         if self._trouble is not None:
             raise self._trouble
 
+    def _settle(self, result: Result) -> Result:
+        """After an interrupt around a run: while it was prepared it had no time, later it had one.
+
+        To count it as cut would make commands look slow that take long to prepare.
+        """
+        unbegun, known = self._is_unbegun, self._known
+        for pull in self.study.open if unbegun or known else ():
+            if not self.study.is_held_elsewhere(pull):
+                if known is None:
+                    self.study.forget(pull)
+                else:
+                    self.study.tell(pull, *known)
+                result = self.study.summary(result.stopped)
+        return result
+
     def _cut_unfinished(self, budget: int | None) -> None:
         """Let runs that were interrupted, or failed, count as cut: no time of them is known.
 
@@ -360,18 +354,27 @@ class Race:
         """The time of one counted run, or the cap, and what else is known of the run."""
         entrant, cap = self.entrants[command], self.cap
         try:
-            done = entrant.run(cap)
-            if not entrant.is_good(done):
+            self._is_unbegun = True
+            entrant.stage("prepare")
+            self._is_unbegun = False
+            done = entrant.run_alone(cap)
+            if entrant.is_good(done):
+                seconds = done.seconds
+                if cap is not None:
+                    seconds = cap if done.timed_out else min(seconds, cap)
+                self._known = seconds, kept(done, cap)
+            entrant.stage("conclude")
+            known, self._known = self._known, None
+            if known is None:
                 raise ArmFailedError(
                     f"{command!r} failed in a counted run, after {self.counted} that went"
                     f" well: {entrant.how_it_failed(done)}; the race has ended, a failed run is not"
                     " a time"
                 )
         except ArmFailedError as error:
-            self._trouble = error
+            self._trouble, self._is_unbegun, self._known = error, False, None
             raise
-        seconds = done.seconds if cap is None else min(done.seconds, cap)
-        return cap if done.timed_out and cap is not None else seconds, kept(done, cap)
+        return known
 
     # --- reading ----------------------------------------------------------------------------------
 
@@ -382,8 +385,3 @@ class Race:
     def timings(self) -> dict[str, Timing]:
         """What the times of every command look like."""
         return timings(self.runs(), self.entrants)
-
-
-def _cap_of(rewards: Rewards) -> float | None:
-    """The cap of a race by means; None if these are no times."""
-    return rewards.high if isinstance(rewards, Bounded) and rewards.low == 0.0 else None

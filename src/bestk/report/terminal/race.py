@@ -12,7 +12,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from bestk.commands.outcome import MEAN, RaceResult
+from bestk.commands.comparing import MEAN
+from bestk.commands.outcome import RaceResult
 from bestk.commands.paired import PAIRS
 from bestk.commands.race import Race
 from bestk.commands.relative import Ratio
