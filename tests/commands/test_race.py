@@ -272,7 +272,8 @@ def test_the_sorting_programs_are_ranked(tmp_path):
         capture_output=True, text=True, check=False,
         env=os.environ | {"PATH": path, "TMPDIR": str(tmp_path)},
     )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
+    said = [line for line in done.stderr.splitlines() if "runs/s" not in line]  # on a busy machine
+    assert (done.returncode, said) == (0, [])
     data = json.loads(done.stdout)
     assert data["certified"]
     assert set(data["top"]) == {"python3 builtin.py", "python3 heap.py"}
