@@ -77,6 +77,25 @@ def test_an_interrupt_is_exit_code_130_whatever_becomes_of_the_cleanup(by, tmp_p
     assert err.count("cleans up after the runs") == 2
 
 
+@pytest.mark.parametrize("by", ["median", "pairs"])
+def test_an_interrupt_of_a_cleanup_costs_neither_the_others_nor_the_result(by, tmp_path):
+    signs, log = tmp_path / "signs", tmp_path / "log"
+    os.mkfifo(signs)
+    hangs = f"test {{n}} = 0.2 || {{ echo > {signs}; exec sleep 100; }}"
+    cleanup = f"sh -c 'echo {{n}} >> {log}; {hangs}'"
+    race = ("race", "-L", "n", "0.1,0.2", "sleep {n}", "--runs", "1", "--by", by)
+    with start(*race, "--cleanup", cleanup) as process:
+        pipe = os.open(signs, os.O_RDWR)
+        assert select.select([pipe], [], [], PATIENCE)[0]  # the first cleanup has begun
+        process.send_signal(signal.SIGINT)
+        os.close(pipe)
+        out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert "2 counted runs in" in out
+    assert "cleans up after the runs of 'sleep 0.1' was interrupted" in err
+    assert log.read_text().split() == ["0.1", "0.2"]
+
+
 def test_status_and_report_show_units(tmp_path):
     file, page = str(tmp_path / "race.db"), tmp_path / "page.html"
     slack = ("--epsilon", "0.0025")
@@ -108,9 +127,18 @@ def test_a_slack_in_percent_is_a_factor(tmp_path):
     good("race", "true", "sleep 0.05", "--epsilon", "0%", "--by", "pairs")  # no slack
 
 
-@pytest.mark.parametrize("none", ["-N", "--no-shell", "--shell=none"])
+@pytest.mark.parametrize("shell", [["--shell", "bash"], ["--shell=zsh"], ["--shell", "/bin/sh"]])
+def test_the_name_of_a_shell_is_no_command(shell):
+    done = bestk("race", *shell, "true", "sleep 0.05")
+    assert done.returncode == 2
+    assert "--shell takes no name" in done.stderr
+    said = good("race", "sh", "sleep 0.05", "--shell", "--seed", "1")  # before it, it is one
+    assert "│ sh " in said
+
+
+@pytest.mark.parametrize("none", [["-N"], ["--no-shell"], ["--shell=none"], ["--shell", "none"]])
 def test_hyperfines_ways_to_say_no_shell_and_to_show_output(none):
-    said = good("race", none, "--show-output", "echo 'seen; true'", "sleep 0.05")
+    said = good("race", *none, "--show-output", "echo 'seen; true'", "sleep 0.05")
     assert "seen; true\n" in said
     done = bestk("race", "--show-output", "--output", "null", "true", "sleep 0.05")
     assert (done.returncode, "--output null" in done.stderr) == (2, True)
@@ -152,7 +180,7 @@ def test_failures_are_reported_and_never_timed(tmp_path):
     [
         (["true", "true"], "listed twice"),
         (["true"], "give two commands, or one with -L or -P"),
-        (["sleep {n}", "-P", "n", "0.1", "0.5"], "give more values for the parameters"),
+        (["sleep {n}", "-P", "n", "0.1", "0.5"], "or more values for the parameters"),
         (["-k", "5", "true", "false"], "K must be smaller than the number of commands, 2"),
         (["sleep 0.01 | cat", "true"], "(it has a |: use --shell)"),
         (["sleep 0.01 > 'x y'", "true"], "(it has a >: use --shell)"),
@@ -171,6 +199,8 @@ def test_what_a_shell_would_do_is_not_done_silently():
     done = bestk("race", "echo a | cat", "sleep 0.05", "--seed", "1")
     assert done.returncode == 0
     assert "'echo a | cat' runs without a shell, so its | is an argument" in done.stderr
+    done = bestk("race", "true", "sleep 0.05", "--seed", "1", "--prepare", "echo a; echo b")
+    assert done.stderr.count("'echo a; echo b' runs without a shell, so its ; is an argument") == 1
     for command in ("echo 'a | b'", "echo http://x/?a&b"):
         assert good("race", command, "sleep 0.05", "--seed", "1").count("shell") == 0
 
@@ -203,6 +233,32 @@ def test_an_interrupt_shows_what_there_is_and_can_be_resumed(tmp_path):
     assert again.returncode == 3
     resumed = json.loads(again.stdout)
     assert (resumed["samples"], resumed["cap"]) == (data["samples"] + 2, data["cap"])
+
+
+@pytest.mark.parametrize(("stage", "counted"), [("prepare", 0), ("conclude", 1)])
+@pytest.mark.parametrize("by", ["median", "mean"])
+def test_an_interrupt_around_a_run_says_nothing_of_its_time(stage, counted, by, tmp_path):
+    """While it is prepared there is none yet; while it is concluded it is known."""
+    file, signs = tmp_path / "race.db", tmp_path / "signs"
+    os.mkfifo(signs)
+    race = ["race", "true", "sleep 0.05", "--storage", str(file), "--json", "--seed", "1"]
+    race += ["--by", by, "--max-time", "50"]
+    around = (f"--{stage}", f"sh -c 'echo > {signs}; exec sleep 100'", "--warmup", "0")
+    with start(*race, *around) as process:
+        pipe = os.open(signs, os.O_RDWR)
+        assert select.select([pipe], [], [], PATIENCE)[0]
+        process.send_signal(signal.SIGINT)
+        os.close(pipe)
+        out, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    data = json.loads(out)
+    assert (data["stopped"], data["samples"], data["cut"]) == ("interrupted", counted, {})
+    done = bestk(*race, "--runs", "3")
+    data = json.loads(done.stdout)
+    assert ([arm["pulls"] for arm in data["arms"]], data["cut"]) == ([3, 3], {})
+    assert "counts as cut" not in done.stderr
+    given_up = [said for said in data["assumptions"] if "given up" in said]
+    assert len(given_up) == 1 - counted
 
 
 def test_the_export_never_overwrites_the_race(tmp_path):

@@ -1,11 +1,16 @@
 """A given number of runs: exactly, or at least; a verdict is what the evidence says."""
 
+import io
+import math
 from collections import Counter
 
 import pytest
+from rich.console import Console
 
+from bestk.commands.paired import PairedRace
 from bestk.commands.race import Race
 from bestk.errors import InputError
+from bestk.report.terminal.race import lines, table
 from bestk.study import Study
 from bestk.study.certificate import make_certificate
 from bestk.verification import verify
@@ -30,6 +35,42 @@ def test_every_command_has_exactly_as_many_runs_as_wanted():
     assert (outcome.result.stopped, outcome.result.certified) == ("budget", False)
     commands = [run.command for run in race.runs()]
     assert all(len(set(commands[at : at + 3])) == 3 for at in (0, 3, 6))  # in blocks
+
+
+def slowness(race, outcome):
+    """What is said of how much slower the last command is."""
+    variations = {command: one.variation for command, one in race.timings().items()}
+    console = Console(width=200, record=True, file=io.StringIO())
+    found_by = outcome.by, outcome.relative, outcome.wins, variations
+    console.print(table(outcome.result, outcome.at_least, *found_by))
+    return [x for x in console.export_text().splitlines() if "│" in x][-1].split("│")[6].strip()
+
+
+@pytest.mark.parametrize("made", [Race, PairedRace])
+def test_few_runs_are_named_and_told_with_their_deviation(made):
+    race = made([FAST, SLOW], warmup=0, seed=1)
+    race.warm_up()
+    outcome = race.run(runs=3)
+    assert "; not certified after 3 runs of each" in lines(outcome)[0]
+    fast, slow = race.timings()[FAST], race.timings()[SLOW]
+    ratio = outcome.relative[SLOW].value
+    error = ratio * math.hypot(fast.stddev / fast.mean, slow.stddev / slow.mean)
+    assert slowness(race, outcome) == f"{ratio:.2f} ± {error:.2f}"
+    single = made([FAST, SLOW], warmup=0, seed=1)
+    single.warm_up()
+    outcome = single.run(runs=1)
+    assert "not certified after 1 run of each" in lines(outcome)[0]
+    assert slowness(single, outcome) == f"{outcome.relative[SLOW].value:.2f}"  # no deviation
+
+
+def test_what_is_proved_of_a_ratio_takes_the_place_of_its_deviation():
+    race = raced(FAST, SLOW)
+    found = slowness(race, race.run(runs=20))
+    assert " to " in found
+    assert "±" not in found
+    limited = raced(FAST, SLOW, max_time=0.01)
+    assert slowness(limited, limited.run(runs=3)).startswith(">= ")
+    assert "±" not in slowness(limited, limited.run(runs=3))
 
 
 def test_enough_runs_are_certified_and_few_are_not():

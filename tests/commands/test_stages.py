@@ -84,9 +84,27 @@ def test_commands_read_the_input_and_write_the_output(tmp_path):
 def test_hints_are_about_what_is_not_quoted():
     hints = {text: read_entrants([text, "b"], Settings())[text].hint for text in (
         "grep '|' x", 'a --b="c|d" \\;', "a|b", "a 2>&1", "curl x?a=1&b=2", "awk '{ print }'",
-        "a ${b}", "a {b}{c}",
+        "a ${b}", "a {b}{c}", "a '*' '$b'", "a $b", "a *.c", "a `b`", "a $ 'b'",
     )}  # fmt: skip
-    assert [text for text, hint in hints.items() if "use --shell" in hint] == ["a|b", "a 2>&1"]
+    said = [text for text, hint in hints.items() if "use --shell" in hint]
+    assert said == ["a|b", "a 2>&1", "a ${b}", "a $b", "a *.c", "a `b`"]
     assert [text for text, hint in hints.items() if "{b} is no" in hint] == ["a {b}{c}"]
     shell = read_entrants(["a|b", "b"], Settings(shell=True))
     assert shell["a|b"].hint == ""
+
+
+def test_what_is_around_runs_is_no_shell_command_either():
+    around = {"prepare": "rm -f *.o", "setup": "true; true", "cleanup": "echo '*'"}
+    race = Race(["a -j {n}"], parameters={"n": ["1", "2"]}, **around)
+    signs = {
+        "setup": ("true; true", ";"),
+        "prepare": ("rm -f *.o", "*"),
+        "cleanup": ("echo '*'", ""),
+    }
+    assert [each.signs for each in race.entrants.values()] == [signs] * 2
+    with pytest.raises(ArmFailedError, match=r"\('false; true' has a ;: use --shell\)"):
+        Race([FAST, "true x"], prepare="false; true").warm_up()
+    race = Race([FAST, "true x"], prepare="false; true", shell=True)
+    assert [each.signs["prepare"][1] for each in race.entrants.values()] == ["", ""]
+    with pytest.raises(ArmFailedError, match=r"exit code 1$"):  # which is not what has the sign
+        Race([FAST, "true x"], prepare="false", cleanup="echo *").warm_up()

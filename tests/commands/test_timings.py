@@ -69,8 +69,12 @@ def test_warnings_name_outliers_drift_and_shells():
     (said,) = warnings({"x": timing(*[1.0 + 0.01 * i for i in range(30)])})
     assert "drift" in said
     assert ", by +19.1% from" in said  # medians of the first and last ten: 1.045 and 1.245
+    assert "the guarantee needs times that do not" in said
+    (said,) = warnings({"x": timing(*[1.0 + 0.01 * i for i in range(30)])}, paired=True)
+    assert "pairs do not mind" in said
+    assert "guarantee" not in said
     (said,) = warnings({"x": timing(1.0, 1.1, 0.9, 1.05, 9.0)})
-    assert "1 of 5 runs of x are outliers" in said
+    assert "1 of 5 runs of x is an outlier" in said
     short = {"x": timing(0.004, 0.0041, 0.0039)}
     assert warnings(short) == []
     (said,) = warnings(short, shell=True)

@@ -11,7 +11,7 @@ import matplotlib.pyplot
 import pytest
 
 import bestk
-from bestk.commands.race import RaceResult
+from bestk.commands.outcome import RaceResult
 from bestk.report.terminal import race as race_table
 from bestk.report.terminal import standings
 from bestk.study.result import ArmResult, Result

@@ -140,6 +140,15 @@ def test_the_slack_that_more_pulls_would_do_for_is_of_the_right_size():
     assert study.slack_for(1000) < study.slack_for(100)
 
 
+def test_of_a_study_that_has_not_stopped_one_more_pull_is_foretold_at_least():
+    study = Study("x", ["a", "b"], k=1, rewards=bestk.Gaussian(0.01), seed=1)
+    study.ask_each(5)  # the rule waits, however clear it is
+    for _ in range(6):
+        (pull,) = study.ask()
+        study.tell(pull, 1.0 if pull.arm == "a" else 0.0)
+    assert (study.result.stopped, study.result.forecast) == (None, 1)
+
+
 def test_a_forecast_far_beyond_the_budget_is_no_number(capfd, monkeypatch):
     """The means are so close that hundreds of thousands of pulls would be needed."""
     worth = {"a": 0.5, "b": 0.501}

@@ -19,11 +19,13 @@ from bestk.output import check_output, write_text
 from bestk.report.cells import text_cell
 
 if TYPE_CHECKING:
-    from bestk.commands.race import Race, RaceResult
+    from bestk.commands.outcome import RaceResult
+    from bestk.commands.race import Race
 
     Written = Callable[[Race], str]
 
 INTERRUPTED = 130  # the exit code, whatever else went wrong
+UNSHELLED = "{} runs without a shell, so its {} is an argument; --shell runs it in one"
 
 
 def race(
@@ -120,10 +122,11 @@ def race(
 
     Example: bestk race 'grep -c x big.txt' 'awk /x/ big.txt'
     """
+    from bestk.commands.comparing import MEAN, MEDIAN
     from bestk.commands.paired import PAIRS, PairedRace
     from bestk.commands.parameters import read_parameters
     from bestk.commands.process import heed_signals
-    from bestk.commands.race import MEAN, MEDIAN, Race
+    from bestk.commands.race import Race
     from bestk.study.reading import reading
 
     exports: dict[Written, Path | None] = {
@@ -155,6 +158,7 @@ def race(
     finally:
         for text in found.unclean:
             note(f"bestk: {text}")
+    code = INTERRUPTED if found.is_cut_short else code
     raise SystemExit(2 if found.unclean and code != INTERRUPTED else code)
 
 
@@ -164,16 +168,17 @@ def _race(
     """Warm up, run, show and write what was found; the exit code."""
     from bestk.report.terminal import race as race_table
 
+    around = {each for entrant in found.entrants.values() for each in entrant.signs.values()}
+    for text, sign in sorted(around):
+        if sign:
+            note(f"warning: {UNSHELLED.format(repr(text), sign)}")
     with progress("warming up", found.warmup * len(found.entrants)) as advance:
         found.warm_up(lambda: advance(1, "warming up"))
     for command, reason in found.failed.items():
         note(f"{command!r} failed in warm-up and leaves the race: {reason}")
     for command, entrant in found.entrants.items():
         if entrant.sign and command not in found.failed:
-            note(
-                f"warning: {command!r} runs without a shell, so its {entrant.sign} is an argument;"
-                " --shell runs it in one"
-            )
+            note(f"warning: {UNSHELLED.format(repr(command), entrant.sign)}")
     if not json and found.cap is not None:
         cap = f"cap {race_table.duration(found.cap)}"
         print(f"{cap}: a run that reaches it is killed and scored as the cap", flush=True)
@@ -236,6 +241,7 @@ def _markdown(found: Race) -> str:
 
 def _finish(found: Race, outcome: RaceResult, storage: str | None, json: bool) -> int:
     """Show what was found; the exit code."""
+    from bestk.commands.paired import PairedRace
     from bestk.report.terminal import race as race_table
     from bestk.report.terminal.timings import timings_table, warnings
 
@@ -244,11 +250,13 @@ def _finish(found: Race, outcome: RaceResult, storage: str | None, json: bool) -
     if json:
         show_json(outcome.to_dict())
     else:
-        found_by = outcome.by, outcome.relative, outcome.wins
-        show(race_table.table(outcome.result, outcome.at_least, *found_by))
         timings = found.timings()
+        variations = {command: one.variation for command, one in timings.items()}
+        found_by = outcome.by, outcome.relative, outcome.wins, variations
+        show(race_table.table(outcome.result, outcome.at_least, *found_by))
         show(timings_table(timings.values()))
-        for line in (*race_table.lines(outcome), *warnings(timings, found.shell)):
+        paired = isinstance(found, PairedRace)
+        for line in (*race_table.lines(outcome), *warnings(timings, found.shell, paired)):
             say(line)
     if outcome.result.stopped == "interrupted":
         kept = "run it again to resume" if storage else "this is the result so far"

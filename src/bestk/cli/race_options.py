@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,17 +22,22 @@ WORDS = {  # which the parser takes as one
     "-L": ("NAME", "VALUES"),
     "--parameter-list": ("NAME", "VALUES"),
 }
+# what hyperfine takes behind --shell
+SHELLS = ("default", "sh", "bash", "dash", "fish", "ksh", "zsh")
 WAYS = ("null", "pipe", "inherit")  # where output may go, beside a file
 
 
 class RaceCommand(TyperCommand):
-    """Takes options of several words, as in `-P NAME MIN MAX`, and `--shell=none` for `-N`."""
+    """Takes options of several words, as in `-P NAME MIN MAX`, and `--shell none` for `-N`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments, the words of such an option joined before."""
         whole, rest = [], list(args)
         while rest:
             word = rest.pop(0)
+            if word == "--shell" and rest[:1] == ["none"]:
+                word = f"{word}={rest.pop(0)}"
+            _refuse_shell(word, rest)
             whole.append("-N" if word == "--shell=none" else word)
             if whole[-1] == "--":
                 whole += rest
@@ -40,6 +46,19 @@ class RaceCommand(TyperCommand):
                 whole.append(JOINT.join(rest[: len(names)]))
                 del rest[: len(names)]
         return super().parse_args(ctx, whole)
+
+
+def _refuse_shell(word: str, rest: Sequence[str]) -> None:
+    """Refuse the name of a shell: behind `--shell`, which takes none, it would be a command."""
+    name = word.removeprefix("--shell=")
+    if word == "--shell" and rest and Path(rest[0]).name in SHELLS:
+        name = rest[0]
+    if name not in (word, "none"):
+        raise InputError(
+            f"--shell {name} was refused: --shell takes no name, commands run by /bin/sh; leave it"
+            " out to run them without a shell, race \"bash -c '...'\" for another one, and write a"
+            " command that is a shell before --shell"
+        )
 
 
 def words(given: list[str] | None, option: str) -> list[list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,7 +14,8 @@ from bestk.errors import ArmFailedError, InputError
 
 Words = str | tuple[str, ...]  # a text for the shell, or arguments
 QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
-SIGNS = re.compile(r"\|\|?|&&|>>?|<|;")  # for a shell; not &, which is in addresses
+# for a shell; not & and ?, which are in addresses
+SIGNS = re.compile(r"\|\|?|&&|>>?|<|;|\*|`|\$(?=[\w({])")
 BRACES = re.compile(r"(?<!\$)\{[A-Za-z_]\w*\}")
 Each = str | Sequence[str] | None  # one command for all entrants, or one for each
 
@@ -52,17 +53,24 @@ class Entrant:
     around: Mapping[str, Words]  # by stage
     hint: str = ""  # what may be wrong with it if it fails
     sign: str = ""  # what only a shell understands, and there is none
+    signs: Mapping[str, tuple[str, str]] = field(
+        default_factory=dict
+    )  # the same by stage: (text, sign)
 
     def run(self, limit: float | None) -> Finished:
-        """Prepare, run, conclude; the run alone is timed, and cut at the limit."""
-        settings = self.settings
+        """Prepare, run, conclude."""
         self.stage("prepare")
-        done = run_command(
+        done = self.run_alone(limit)
+        self.stage("conclude")
+        return done
+
+    def run_alone(self, limit: float | None) -> Finished:
+        """What is timed, and cut at the limit."""
+        settings = self.settings
+        return run_command(
             self.words, shell=settings.shell, timeout=limit, output=settings.output,
             given=settings.given,
         )  # fmt: skip
-        self.stage("conclude")
-        return done
 
     def is_good(self, done: Finished) -> bool:
         """Whether a run counts as one: it ended well, or as it ended does not matter."""
@@ -81,8 +89,10 @@ class Entrant:
         if done.code != 0:
             what = {"prepare": "prepares the run", "conclude": "concludes the run"}
             what |= {"setup": "sets up the runs", "cleanup": "cleans up after the runs"}
+            text, sign = self.signs.get(name, ("", ""))
+            hint = f" ({text!r} has a {sign}: use --shell)" if sign else ""
             raise ArmFailedError(
-                f"what {what[name]} of {self.text!r} failed: {how_it_failed(done)}"
+                f"what {what[name]} of {self.text!r} failed: {how_it_failed(done)}{hint}"
             )
 
 
@@ -104,11 +114,9 @@ def read_entrants(commands: Sequence[str], settings: Settings) -> dict[str, Entr
     for variant in expand(commands, settings.parameters, around["prepare"]):
         number, values = variant.number, variant.parameters
         words = _words(variant.text, shell)
-        own = {
-            name: _words(fill(given[number], values), shell)
-            for name, given in around.items()
-            if given
-        }
+        texts = {name: fill(given[number], values) for name, given in around.items() if given}
+        own = {name: _words(stage, shell) for name, stage in texts.items()}
+        signs = {name: (stage, "" if shell else _sign(stage)) for name, stage in texts.items()}
         if any((words, own) == (other.words, other.around) for other in found.values()):
             raise InputError(  # however it is written
                 f"command {variant.text!r} was refused: it is listed twice, and nothing is faster"
@@ -120,8 +128,38 @@ def read_entrants(commands: Sequence[str], settings: Settings) -> dict[str, Entr
                 f"the name {text!r} was refused: two commands have it; give each one of its own"
             )
         sign = "" if shell else _sign(variant.text)
-        found[text] = Entrant(text, words, values, settings, own, _hint(variant.text, sign), sign)
+        found[text] = Entrant(
+            text, words, values, settings, own, _hint(variant.text, sign), sign, signs
+        )
     return found
+
+
+def require_begun(begun: Sequence[str], given: Iterable[str]) -> None:
+    """Refuse to go on with a race without a command that it was begun with."""
+    known = set(given)
+    if missing := [command for command in begun if command not in known]:
+        raise InputError(
+            f"the commands were refused: the race was begun with {_listed(begun)}, and"
+            f" {_listed(missing)} is not given; give the same, or another file"
+        )
+
+
+def require_ready(begun: Sequence[str], ready: Iterable[str], failed: Mapping[str, str]) -> None:
+    """Refuse to go on after warm-ups with other commands than the race was begun with."""
+    if lost := [command for command in begun if command in failed]:
+        why = "; ".join(f"{command!r}: {failed[command]}" for command in lost)
+        raise InputError(
+            f"the race was refused: it was begun with a command that failed in warm-up now: {why}"
+        )
+    if new := [command for command in ready if command not in begun]:
+        raise InputError(
+            f"the race was refused: it was begun without {_listed(new)}, and the guarantee holds"
+            " for what was fixed before the data; give the same commands, or another file"
+        )
+
+
+def _listed(commands: Iterable[str]) -> str:
+    return ", ".join(map(repr, commands))
 
 
 def _for_each(name: str, given: Each, many: int) -> list[str]:

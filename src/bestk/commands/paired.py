@@ -12,9 +12,10 @@ from contextlib import nullcontext
 from typing import Any
 
 from bestk.arguments import count
+from bestk.commands.outcome import RaceResult
 from bestk.commands.pairs import Pairs
 from bestk.commands.process import kill_running
-from bestk.commands.race import Race, RaceResult, Watch
+from bestk.commands.race import Race, Watch
 from bestk.commands.relative import Ratio
 from bestk.commands.runs import Run
 from bestk.confidence import confidence_sequence
@@ -94,7 +95,7 @@ class PairedRace(Race):
             kill_running()
             self.clean_up()
         result = self._result("rule" if self._rule.is_over else stopped)
-        return self._found(result, self._relative(result))
+        return self._found(result, self._relative(result), runs)
 
     def now(self) -> Result:
         """What is known so far; may be asked for from another thread."""

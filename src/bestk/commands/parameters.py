@@ -37,7 +37,9 @@ def scan(low: str, high: str, step: str | None = None) -> list[str]:
         raise InputError(f"the scan from {low} to {high} was refused: it ends before it begins")
     many = int((end - start) / width) + 1
     if many > MOST:
-        raise InputError(f"the scan from {low} to {high} was refused: it has {many:,} values")
+        raise InputError(
+            f"the scan from {low} to {high} was refused: it has {many:,} values, more than {MOST:,}"
+        )
     return [f"{start + place * width if place else start:f}" for place in range(many)]
 
 

@@ -14,19 +14,21 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bestk.arguments import count, duration, integer
-from bestk.commands.entrants import Each, Settings, read_entrants
+from bestk.commands.comparing import MEAN, OF_MEANS, cap_of, compared, default_cap
+from bestk.commands.entrants import Each, Settings, read_entrants, require_begun, require_ready
+from bestk.commands.outcome import RaceResult, told_apart
 from bestk.commands.process import Output, kill_running
 from bestk.commands.relative import Ratio, relative
 from bestk.commands.runs import NEVER, Run, agreed_limit, at_least, interrupted, kept, read_runs
 from bestk.commands.timings import Timing, timings
 from bestk.compiled.live import alone
 from bestk.decisions import TopK
-from bestk.errors import ArmFailedError, InputError, UnknownName
+from bestk.errors import ArmFailedError, InputError
 from bestk.problem import Problem
 from bestk.rewards import Bounded, Quantile, Rewards
 from bestk.storage import MemoryStorage, Storage
@@ -36,58 +38,8 @@ from bestk.study.runner import Runner
 from bestk.study.study import Study
 
 NAME = "race"  # of the study
-FACTOR = 3.0  # the cap, in warm-up times of the (k+1)-th fastest command
-MEDIAN, MEAN = "median", "mean"
-OF_MEANS = (
-    "epsilon as a factor was refused: means are compared up to a number of seconds; give one, or"
-    " compare medians"
-)
 
 Watch = Callable[["Race"], AbstractContextManager[object]]  # shows a race while it lasts
-
-
-@dataclass(frozen=True)
-class RaceResult:
-    """What a race found: the result of its study, and what its times are."""
-
-    result: Result
-    cap: float | None  # None: runs were not cut
-    cut: dict[str, int]  # how many runs were cut, of the commands that had such runs
-    failed: dict[str, str]  # the commands that left the race in warm-up, and why
-    by: str = MEAN  # what was compared: mean, median, or which quantile
-    relative: dict[str, Ratio] = field(default_factory=dict)  # to the fastest
-    at_least: set[str] = field(default_factory=set)  # commands that may be slower than they look
-    # of pairs: comparisons within blocks that each command has won, and of how many; ties count
-    wins: dict[str, tuple[int, int]] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result of the study, with a few keys more."""
-        more = {"cap": self.cap, "cut": self.cut, "failed": self.failed, "by": self.by}
-        relative = {command: ratio.to_dict() for command, ratio in self.relative.items()}
-        wins = {command: {"won": won, "of": of} for command, (won, of) in self.wins.items()}
-        return self.result.to_dict() | more | {"relative": relative, "wins": wins}
-
-
-def default_cap(warm_ups: Sequence[float], k: int) -> float:
-    """Three times the (k+1)-th smallest of the commands' warm-up times.
-
-    High enough to leave the k fastest and their next rival alone, low enough to cut the slow rest
-    off: the higher the cap, the more runs are needed.
-    """
-    return FACTOR * sorted(warm_ups)[k]
-
-
-def compared(by: str | None, quantile: float | None, relative: bool = False) -> Quantile | None:
-    """What `by` and `quantile` ask for; None for means. The slack is a factor if `relative`."""
-    if by not in (None, MEDIAN, MEAN):
-        raise UnknownName("by", by, (MEDIAN, MEAN))
-    if quantile is not None and by is not None:
-        raise InputError(f"by={by!r} was refused: the quantile {quantile} is what is compared")
-    if by == MEAN:
-        if relative:
-            raise InputError(OF_MEANS)
-        return None
-    return Quantile(0.5 if quantile is None else quantile, relative)
 
 
 class Race:
@@ -143,7 +95,7 @@ class Race:
         )  # fmt: skip
         self.entrants = read_entrants(commands, around)
         if (many := len(self.entrants)) < 2:
-            how = "give more values for the parameters" if parameters else "or one with -L or -P"
+            how = "or more values for the parameters" if parameters else "or one with -L or -P"
             raise InputError(f"{many} command was refused: give two commands, {how}")
         if k >= many:
             raise InputError(
@@ -168,15 +120,20 @@ class Race:
                 " must be at least 1, unless the cap is given"
             )
         self._trouble: ArmFailedError | None = None
+        self._is_unbegun = False  # the last run: it is being prepared
+        self._known: tuple[float, dict[str, Any]] | None = (
+            None  # of the last: it is being concluded
+        )
         self._set_up: list[str] = []  # commands whose setup has run
         self.interrupted: list[str] = []  # commands of runs that count as cut for it
         self.unclean: list[str] = []  # cleanups that failed: what was found stands
+        self.is_cut_short = False  # a cleanup was interrupted
 
     def _resume(self, *, is_free: bool, is_relative: bool) -> None:
         """Go on with what is in the log, refusing what does not agree with it."""
         begun = self._open(None, None)
         rewards = begun.problem.rewards
-        if not isinstance(rewards, Quantile) and _cap_of(rewards) is None:
+        if not isinstance(rewards, Quantile) and cap_of(rewards) is None:
             raise InputError(
                 f"the study {NAME!r} was refused: it is not a race: its rewards are not times"
             )
@@ -188,25 +145,24 @@ class Race:
                 f"epsilon as {kinds[is_relative]} was refused: the race was begun with"
                 f" {kinds[not is_relative]}"
             )
-        if is_free:
-            self._compared = rewards if isinstance(rewards, Quantile) else None
-        if self._compared is not None:
-            self._study = self._open(None, self._compared)
-            self._limit = agreed_limit(self._log.read(NAME), self.max_time)
-        elif isinstance(rewards, Quantile):
+        before = rewards if isinstance(rewards, Quantile) else None
+        if not is_free and before != self._compared:
+            title = MEAN if before is None else before.title
             raise InputError(
-                f"by='mean' was refused: the race was begun by the {rewards.title}, and the"
-                " guarantee holds for what was fixed before the data"
+                f"comparing by the {self.by} was refused: the race was begun by the {title}, and"
+                " the guarantee holds for what was fixed before the data"
             )
+        self._compared = before
+        require_begun([str(arm) for arm in begun.arms], self.entrants)
+        if before is not None:
+            self._study = begun
+            self._limit = agreed_limit(self._log.read(NAME), self.max_time)
         else:
             given = None if self.max_time is None else Bounded(0.0, self.max_time)
             self._study = self._open(None, given)
 
     def _open(self, commands: Sequence[str] | None, rewards: Rewards | None) -> Study:
         """Make the study; one that is in the log already must agree with what is given."""
-        if commands is not None and self._study is not None:
-            known = self._study.arms  # in whatever order they are given now
-            commands = None if sorted(commands) == sorted(map(str, known)) else commands
         return Study(NAME, commands, rewards=rewards, storage=self._log, **self._settings)
 
     @property
@@ -219,7 +175,7 @@ class Race:
     @property
     def cap(self) -> float | None:
         """Seconds at which a counted run is cut; None if it is not."""
-        return self._limit if self._compared is not None else _cap_of(self.study.problem.rewards)
+        return self._limit if self._compared is not None else cap_of(self.study.problem.rewards)
 
     @property
     def by(self) -> str:
@@ -251,16 +207,15 @@ class Race:
         """
         try:
             fastest = self._warm_up(tick or (lambda: None))
+            if self._study is not None:  # all was fixed before the first counted run, and stays
+                begun = [str(arm) for arm in self._study.arms]
+                require_ready(begun, fastest, self.failed)
+                return
+            cap = self.max_time or default_cap(list(fastest.values()), self.k)
+            self._study = self._open(list(fastest), self._compared or Bounded(0.0, cap))
         except BaseException:
             self.clean_up()
             raise
-        rewards: Rewards | None = self._compared
-        if rewards is None:
-            cap = self.max_time
-            if self._study is not None:
-                cap = self.cap  # it was fixed before the first counted run, and stays
-            rewards = Bounded(0.0, cap or default_cap(list(fastest.values()), self.k))
-        self._study = self._open(list(fastest), rewards)
 
     def _warm_up(self, tick: Callable[[], None]) -> dict[str, float]:
         """The fastest warm-up of every command that stays."""
@@ -309,18 +264,19 @@ class Race:
             self._setup()
             with watch(self), alone():
                 result = runner.run()
+            result = self._settle(result)
         finally:
             kill_running()
             self.clean_up()
         problem = self.study.problem
-        found = self._found(result, relative(self.runs(), problem.rewards, problem.delta))
-        return replace(found, result=_told_apart(result, found.at_least))
+        found = self._found(result, relative(self.runs(), problem.rewards, problem.delta), runs)
+        return replace(found, result=told_apart(result, found.at_least))
 
-    def _found(self, result: Result, slower: dict[str, Ratio]) -> RaceResult:
+    def _found(self, result: Result, slower: dict[str, Ratio], each: int | None) -> RaceResult:
         cut = Counter(run.command for run in self.runs() if run.cut)
         least = at_least(self.runs(), self.study.problem.rewards)
         return RaceResult(
-            result, self.cap, dict(cut), self.failed, self.by, slower, least, self.wins
+            result, self.cap, dict(cut), self.failed, self.by, slower, least, self.wins, each
         )
 
     def _planned(
@@ -348,16 +304,38 @@ class Race:
                 self._set_up.append(command)
 
     def clean_up(self) -> None:
-        """Clean up after every command that was set up, one failing or not; `run` does it, once."""
+        """Clean up after every command that was set up, one failing or not; `run` does it, once.
+
+        An interrupt ends the clean-up under way alone: the others run, and what was found stands.
+        """
         while self._set_up:
+            command = self._set_up.pop(0)
             try:
-                self.entrants[self._set_up.pop(0)].stage("cleanup")
+                self.entrants[command].stage("cleanup")
             except ArmFailedError as error:
                 self.unclean.append(str(error))
+            except KeyboardInterrupt:
+                self.is_cut_short = True
+                self.unclean.append(f"what cleans up after the runs of {command!r} was interrupted")
 
     def _heed(self) -> None:
         if self._trouble is not None:
             raise self._trouble
+
+    def _settle(self, result: Result) -> Result:
+        """After an interrupt around a run: while it was prepared it had no time, later it had one.
+
+        To count it as cut would make commands look slow that take long to prepare.
+        """
+        unbegun, known = self._is_unbegun, self._known
+        for pull in self.study.open if unbegun or known else ():
+            if not self.study.is_held_elsewhere(pull):
+                if known is None:
+                    self.study.forget(pull)
+                else:
+                    self.study.tell(pull, *known)
+                result = self.study.summary(result.stopped)
+        return result
 
     def _cut_unfinished(self, budget: int | None) -> None:
         """Let runs that were interrupted, or failed, count as cut: no time of them is known.
@@ -378,18 +356,27 @@ class Race:
         """The time of one counted run, or the cap, and what else is known of the run."""
         entrant, cap = self.entrants[command], self.cap
         try:
-            done = entrant.run(cap)
-            if not entrant.is_good(done):
+            self._is_unbegun = True
+            entrant.stage("prepare")
+            self._is_unbegun = False
+            done = entrant.run_alone(cap)
+            if entrant.is_good(done):
+                seconds = done.seconds
+                if cap is not None:
+                    seconds = cap if done.timed_out else min(seconds, cap)
+                self._known = seconds, kept(done, cap)
+            entrant.stage("conclude")
+            known, self._known = self._known, None
+            if known is None:
                 raise ArmFailedError(
                     f"{command!r} failed in a counted run, after {self.counted} that went"
                     f" well: {entrant.how_it_failed(done)}; the race has ended, a failed run is not"
                     " a time"
                 )
         except ArmFailedError as error:
-            self._trouble = error
+            self._trouble, self._is_unbegun, self._known = error, False, None
             raise
-        seconds = done.seconds if cap is None else min(done.seconds, cap)
-        return cap if done.timed_out and cap is not None else seconds, kept(done, cap)
+        return known
 
     # --- reading ----------------------------------------------------------------------------------
 
@@ -400,24 +387,3 @@ class Race:
     def timings(self) -> dict[str, Timing]:
         """What the times of every command look like."""
         return timings(self.runs(), self.entrants)
-
-
-def _told_apart(result: Result, at_least: set[str]) -> Result:
-    """The same, not certified if an answered command may be as slow as any that is not.
-
-    What is proved is about min(time, limit), and of commands at the limit that says nothing.
-    """
-    if result.compares == MEAN or not any(str(arm) in at_least for arm in result.top):
-        return result
-    arms = tuple(
-        replace(arm, status="undecided") if str(arm.label) in at_least else arm
-        for arm in result.arms
-    )
-    return replace(
-        result, certified=False, error_bound=None, theorem=None, certifiable_epsilon=None, arms=arms
-    )
-
-
-def _cap_of(rewards: Rewards) -> float | None:
-    """The cap of a race by means; None if these are no times."""
-    return rewards.high if isinstance(rewards, Bounded) and rewards.low == 0.0 else None

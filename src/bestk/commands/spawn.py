@@ -28,7 +28,7 @@ class Usage(NamedTuple):
 
     user: float  # seconds of processor time
     system: float
-    memory: int  # the most it held, bytes
+    memory: int  # the most it held, bytes; on Linux no less than we held when it was started
 
 
 class Process:

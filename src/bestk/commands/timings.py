@@ -40,6 +40,11 @@ class Timing:
         return statistics.stdev(self.times) if len(self.times) > 1 else None
 
     @property
+    def variation(self) -> float | None:
+        """The deviation as a share of the mean; None for a single time."""
+        return None if self.stddev is None else self.stddev / self.mean
+
+    @property
     def median(self) -> float:
         """Of the times; the mean of the middle two if their number is even."""
         return statistics.median(self.times)

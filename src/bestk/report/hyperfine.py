@@ -84,7 +84,6 @@ def _relative(one: Timing, fastest: Timing | None) -> str:
     if fastest is None or one is fastest:
         return "1.00"
     ratio = one.mean / fastest.mean
-    if one.stddev is None or fastest.stddev is None:
+    if one.variation is None or fastest.variation is None:
         return f"{ratio:.2f}"
-    error = ratio * math.hypot(one.stddev / one.mean, fastest.stddev / fastest.mean)
-    return f"{ratio:.2f} ± {error:.2f}"
+    return f"{ratio:.2f} ± {ratio * math.hypot(one.variation, fastest.variation):.2f}"

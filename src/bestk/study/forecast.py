@@ -107,7 +107,8 @@ def forecast(
         if spec.n_items:
             wanted = np.minimum(np.nan_to_num(wanted, nan=np.inf), spec.n_items)
         remaining = float(np.maximum(wanted - state.counts, 0.0).sum(axis=1).min())
-    return math.ceil(remaining) if math.isfinite(remaining) else None
+    # the rule has not stopped, whatever the estimate says: it takes one more at least
+    return max(1, math.ceil(remaining)) if math.isfinite(remaining) else None
 
 
 def _variances(state: State) -> FloatArray:

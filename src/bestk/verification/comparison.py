@@ -163,7 +163,7 @@ def check_stop(
     if "judge" not in history.specification["problem"]:  # else another policy chose the answer
         best = is_best(claim, decision, arms, chosen)
         found = "none has" if best else "one has"
-        report.add("best in the data", best, "no other answer has better means", found)
+        report.add("best in the data", best, "no other answer looks better", found)
     verdict = judge(claim, decision, arms, chosen)
     report.add("stopping rule", verdict.holds, verdict.required, verdict.found)
     given, room = certificate["stop"], _room(verdict, statistics, arms)

@@ -196,13 +196,11 @@ def shares(samples: IntArray, groups: Sequence[tuple[str, FloatArray]], title: s
 
 
 def effort(pulls: Sequence[int], statuses: Sequence[str], title: str) -> str:
-    """How often each arm was pulled, best mean first; where there are many, several share a bar."""
+    """How often each arm was pulled, best first; where there are many, several share a bar."""
     per_bar = math.ceil(len(pulls) / MAX_BARS)
     starts = range(0, len(pulls), per_bar)
     heights = [float(np.mean(pulls[start : start + per_bar])) for start in starts]
-    frame = Frame(
-        Scale(0.5, len(pulls) + 0.5), Scale(0.0, max([*heights, 1.0]) * 1.05), "rank by mean"
-    )
+    frame = Frame(Scale(0.5, len(pulls) + 0.5), Scale(0.0, max([*heights, 1.0]) * 1.05), "rank")
     inside, bottom = "", frame.place(1, 0.0)[1]
     for start, height in zip(starts, heights, strict=True):
         end = min(start + per_bar, len(pulls))

@@ -5,21 +5,24 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from bestk.commands.comparing import MEAN
+from bestk.commands.outcome import RaceResult
 from bestk.commands.paired import PAIRS
-from bestk.commands.race import MEAN, Race, RaceResult
+from bestk.commands.race import Race
 from bestk.commands.relative import Ratio
 from bestk.report.terminal import live
 from bestk.report.terminal.live import figures
 from bestk.report.terminal.standings import COLOURS
 from bestk.report.terminal.tables import columns
 from bestk.report.text import printable
+from bestk.report.words import many
 from bestk.study.result import Result
 
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
@@ -41,12 +44,14 @@ def table(
     by: str = MEAN,
     ratios: Mapping[str, Ratio] | None = None,
     wins: Mapping[str, tuple[int, int]] | None = None,
+    variations: Mapping[str, float | None] | None = None,
 ) -> Table:
     """Rank, command, mean or quantile with its interval, runs, slowness, what is known of it.
 
     Of a command that is `cut` only the least that it can be slower is known. Pairs come by who won
     more often, as they are; it need not be who has the least median. In place of an interval they
-    have `wins`.
+    have `wins`. Where nothing is proved yet of how much slower a command is, `variations` of single
+    times stand in, as hyperfine has them.
     """
     middle = "wins" if by == PAIRS else "interval"
     numbers = (f"{by if by != PAIRS else result.compares} time", middle, "runs", "relative")
@@ -59,7 +64,10 @@ def table(
         relative = _relative(arm.mean, arms[0].mean, ratio if by == PAIRS else None)
         if relative != "-":
             relative = (">= " if str(arm.label) in cut else "") + relative
-            relative += "" if ratio is None or rank == 1 else _between(ratio)
+            if ratio is not None and rank > 1:
+                both = [str(arms[0].label), str(arm.label)]
+                known = [(variations or {}).get(label) for label in both if label not in cut]
+                relative += _between(ratio) or _around(ratio.value, known)
         interval = _interval(arm.low, arm.high)
         if by == PAIRS:
             won, of = (wins or {}).get(str(arm.label), (0, 0))
@@ -86,6 +94,12 @@ def _between(ratio: Ratio) -> str:
     return f" ({low} to {math.ceil(100.0 * ratio.high) / 100.0:.2f})"
 
 
+def _around(ratio: float, variations: Sequence[float | None]) -> str:
+    """The deviation of a ratio of single runs, where those of both commands are known."""
+    known = [x for x in variations if x is not None]
+    return f" ± {ratio * math.hypot(*known):.2f}" if len(known) == 2 else ""
+
+
 def _interval(low: float | None, high: float | None) -> str:
     """Between both ends, or from the one that there is."""
     if not low:
@@ -98,7 +112,7 @@ def _interval(low: float | None, high: float | None) -> str:
 def lines(race: RaceResult) -> list[str]:
     """The certificate, the cap, and what was cut at it."""
     result = race.result
-    said = [f"{result.samples:,} counted runs in {result.seconds:.1f} s; {_proof(race)}"]
+    said = [f"{many(result.samples, 'counted run')} in {result.seconds:.1f} s; {_proof(race)}"]
     cut = ", ".join(f"{count:,} of {printable(command)}" for command, count in race.cut.items())
     if race.cap is not None:
         said.append(f"cap {duration(race.cap)}; runs cut there: {cut or 'none'}")
@@ -113,9 +127,9 @@ def _interrupted(race: RaceResult) -> list[str]:
     """Without a cap: runs that nobody saw the end of, and what is not shown because of them."""
     said = []
     for arm in race.result.arms:
-        if many := race.cut.get(str(arm.label)):
+        if count := race.cut.get(str(arm.label)):
             name = printable(arm.label)
-            line = f"cut: {many:,} of {arm.pulls:,} runs of {name} (interrupted)"
+            line = f"cut: {count:,} of {arm.pulls:,} runs of {name} (interrupted)"
             if arm.mean is None:
                 line += f"; no {race.result.compares} of it is shown because of them"
             said.append(line)
@@ -132,6 +146,8 @@ def _proof(race: RaceResult) -> str:
         names = ", ".join(unknown)
         return f"not certified: nobody knows the {race.by} of {names}, whose runs {why}"
     parts = [f"not certified ({result.stopped or 'not finished'})"]
+    if race.each is not None and result.stopped == "budget":
+        parts = [f"not certified after {many(race.each, 'run')} of each"]
     if result.forecast is not None:
         more = f"about {result.forecast:,} more runs are needed, an estimate{result.usually}"
         if result.stopped == "budget" and result.is_beyond(result.samples):

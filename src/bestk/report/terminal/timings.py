@@ -18,6 +18,8 @@ from bestk.report.text import printable
 
 WIDTH = 12  # bars of a histogram
 SHORT = 0.005  # seconds, by the shell: hyperfine's, which cannot tell the shell's part below it
+HARM = "the guarantee needs times that do not; --by pairs cancels what all commands share"
+HARMLESS = "pairs do not mind what all commands of a block share"
 
 
 def timings_table(found: Iterable[Timing]) -> Table:
@@ -33,7 +35,7 @@ def timings_table(found: Iterable[Timing]) -> Table:
     return table
 
 
-def warnings(found: Mapping[str, Timing], shell: bool = False) -> list[str]:
+def warnings(found: Mapping[str, Timing], shell: bool = False, paired: bool = False) -> list[str]:
     """Shells that take as long as their commands, outliers, drift: a line for each command."""
     said = []
     for command, one in found.items():
@@ -42,15 +44,15 @@ def warnings(found: Mapping[str, Timing], shell: bool = False) -> list[str]:
                 f"warning: {printable(command)} takes less than {duration(SHORT)}, much of it the"
                 " start of the shell: leave --shell out if the command needs none"
             )
-        if many := len(one.outliers):
+        if far := len(one.outliers):
+            are = "is an outlier" if far == 1 else "are outliers"
             said.append(
-                f"warning: {many:,} of {len(one.times):,} runs of {printable(command)} are outliers"
+                f"warning: {far:,} of {len(one.times):,} runs of {printable(command)} {are}"
                 " (something else may have run; the median does not mind, the mean does)"
             )
     for drift in drifting({command: one.times for command, one in found.items()}):
         said.append(
             f"warning: the times of {printable(drift.command)} drift, by {drift.change:+.1%} from"
-            f" its first third to its last (p = {drift.p:.1g}): the guarantee needs times that do"
-            " not"
+            f" its first third to its last (p = {drift.p:.1g}): {HARMLESS if paired else HARM}"
         )
     return said
