@@ -153,8 +153,18 @@ def is_lost(error: BaseException, connection: psycopg.Connection | None) -> bool
     psycopg = driver()
     if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return False
-    state = getattr(error, "sqlstate", None) or ""
-    return connection is None or bool(connection.closed) or state.startswith(("57P", "08"))
+    if connection is None or connection.closed or not error.sqlstate:
+        return True  # without an SQLSTATE it is not the server that said so
+    return bool(error.sqlstate.startswith(("57P", "08")))
+
+
+def is_idle(connection: psycopg.Connection) -> bool:
+    """Whether it is out of any transaction and command; one that was closed is for others to find.
+
+    What an interrupt or an error has left in the middle of one would never be committed.
+    """
+    states = driver().pq.TransactionStatus
+    return bool(connection.pgconn.transaction_status in (states.IDLE, states.UNKNOWN))
 
 
 def leave(connection: psycopg.Connection) -> None:

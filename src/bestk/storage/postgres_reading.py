@@ -15,7 +15,7 @@ from bestk.storage import checksums, forks
 from bestk.storage import postgres_schema as schema
 from bestk.storage.events import Columns, Event
 from bestk.storage.postgres_columns import pairs
-from bestk.storage.postgres_connection import PATIENCE, Server, driver, is_lost, leave
+from bestk.storage.postgres_connection import PATIENCE, Server, driver, is_idle, is_lost, leave
 
 if TYPE_CHECKING:
     import psycopg
@@ -42,6 +42,7 @@ class Block(Sent):
         self.lengths: dict[str, int] = {}  # of the logs that were read or appended to, before it
         self.appended: list[tuple[str, Batch]] = []
         self.is_ending = self.is_done = False
+        self.trouble: StorageError | None = None  # after which nothing of it is appended
 
 
 class PostgresReader:
@@ -108,28 +109,44 @@ class PostgresReader:
 
     def _insist(self, work: Callable[[psycopg.Connection], T]) -> T:
         """Do it, on a new connection if the one there is is lost; errors in words."""
-        psycopg = driver()
         with self._lock:
-            lost = 0
-            while True:
-                connection = self._connection
-                try:
-                    if connection is None:
-                        connection = self._connect()
-                        if self._block is not None:
-                            self._resume(connection, self._block)
-                    return work(connection)
-                except UnicodeEncodeError as error:
-                    raise StorageError(
-                        f"{error.object!r} was refused: a database cannot hold it"
-                    ) from None
-                except psycopg.Error as error:
-                    if not is_lost(error, self._connection):
-                        raise self._server.explain(error) from None
+            block = self._block
+            if block is None:
+                if self._connection is not None and not is_idle(self._connection):
                     self.close()
-                    lost += 1
-                    if lost > 100:  # arbitrary: every time the server was there again
-                        raise self._server.explain(error) from None
+                return self._try(work)
+            if block.trouble is not None:
+                raise block.trouble
+            try:
+                return self._try(work)
+            except BaseException as error:  # the server has rolled back what was done before
+                block.trouble = StorageError(
+                    f"{self.path} was refused: nothing of what was to be appended together was, as"
+                    f" a part of it failed ({error or type(error).__name__})"
+                )
+                raise
+
+    def _try(self, work: Callable[[psycopg.Connection], T]) -> T:
+        psycopg, lost = driver(), 0
+        while True:
+            connection = self._connection
+            try:
+                if connection is None:
+                    connection = self._connect()
+                    if self._block is not None:
+                        self._resume(connection, self._block)
+                return work(connection)
+            except UnicodeEncodeError as error:
+                raise StorageError(
+                    f"{error.object!r} was refused: a database cannot hold it"
+                ) from None
+            except psycopg.Error as error:
+                if not is_lost(error, self._connection):
+                    raise self._server.explain(error) from None
+                self.close()
+                lost += 1
+                if lost > 100:  # arbitrary: every time the server was there again
+                    raise self._server.explain(error) from None
 
     # --- reading ----------------------------------------------------------------------------------
 
