@@ -100,6 +100,18 @@ def test_a_block_that_cannot_be_done_again_takes_nothing_more(cuttable, database
     assert told(database) == [*log(3), *log(1, "other")]
 
 
+def test_a_block_whose_session_is_ended_as_it_takes_long_is_whole(storage, database):  # noqa: F811
+    storage.append("s", log(3))
+    storage._connection.execute("SET idle_in_transaction_session_timeout = '1ms'")
+    session = storage._connection.info.backend_pid
+    with psycopg.connect(database, autocommit=True) as watch, storage.alone():
+        storage.append("s", log(4)[3:])
+        while watch.execute("SELECT FROM pg_stat_activity WHERE pid = %s", (session,)).rowcount:
+            pass
+        storage.append("s", log(5)[4:])
+    assert told(database) == log(5)
+
+
 # --- connections that are stuck -------------------------------------------------------------------
 
 
@@ -148,3 +160,14 @@ def test_tables_that_another_makes_at_this_moment_are_found(storage, database): 
     thread.join()
     assert errors == []
     assert told(database) == log(1)
+
+
+def test_settings_of_a_role_change_no_number(database):  # noqa: F811
+    url = (
+        f"{database}%20-cextra_float_digits%3D-10%20-cdefault_transaction_isolation%3Dserializable"
+    )
+    with closing(PostgresStorage(url)) as storage:
+        storage.append("s", [Event(ev.TOLD, "a", 0, 1 / 3, at=1.7e9 + 1 / 3)])
+        storage.append("s", [Event(ev.TOLD, "b", 0, 1 / 7, at=1.7e9 + 1 / 7)])
+        assert storage.last_activity("s") == 1.7e9 + 1 / 7
+        assert [event.reward for event in storage.read("s")] == [1 / 3, 1 / 7]

@@ -34,11 +34,13 @@ REFUSED = (  # by what is in libpq's message, which has no SQLSTATE: how to mend
     ("password", "supplied", "a password is wanted; PGPASSWORD or ~/.pgpass may hold it"),
     ("pg_hba.conf", "", "the server lets nobody in like that; its pg_hba.conf says whom"),
 )
+ENDED = ("FATAL", "PANIC")  # severities of errors after which there is no session
 REASONS = {  # by SQLSTATE
     "55P03": "another process has kept it locked for {:g} seconds; try again",
     "25006": "the database is read-only; name the primary server, or a role that may write",
     "42501": "the role may not do that; it needs CREATE in the schema once, then SELECT, INSERT and"
-    " UPDATE",
+    " UPDATE; to look on, SELECT is enough",
+    "57014": "it took longer than the statement_timeout of the server or role; let that be longer",
     "53100": "the server's disk is full; free some space and run the same command again",
     "22021": "a database cannot hold it (a zero character)",
 }
@@ -151,6 +153,8 @@ class Server:
 def is_lost(error: BaseException, connection: psycopg.Connection | None) -> bool:
     """Whether it is the connection that went, not the statement that was wrong."""
     psycopg = driver()
+    if isinstance(error, psycopg.Error) and error.diag.severity_nonlocalized in ENDED:
+        return True  # timeouts of a session say so, and libpq has not noticed yet
     if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return False
     if connection is None or connection.closed or not error.sqlstate:

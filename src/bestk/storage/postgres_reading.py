@@ -287,7 +287,7 @@ class PostgresReader:
         """When the last event was written, in seconds since 1970."""
 
         def work(connection: psycopg.Connection) -> float | None:
-            row = connection.execute(schema.LAST, (study,)).fetchone()
+            row = connection.execute(schema.LAST, (study,), binary=True).fetchone()
             return None if row is None else row[0]
 
         return self._insist(work)
