@@ -114,6 +114,19 @@ def test_a_forged_log_is_not_verified(address, database):  # noqa: F811
         verify(certificate, address)
 
 
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+def test_names_are_read_whatever_the_encoding_of_clients_is(database, monkeypatch, encoding):  # noqa: F811
+    monkeypatch.setenv("PGCLIENTENCODING", encoding)
+    worth = {"a": 0.0, "b": 1.0}
+    bestk.identify(
+        list(worth), worth.__getitem__, k=1, rewards=bestk.Bernoulli(), storage=database, seed=1,
+        name="漢", progress=False,
+    )  # fmt: skip
+    certificate = make_certificate(database)
+    assert certificate["study"] == "漢"
+    assert verify(certificate, database).verified
+
+
 def test_a_study_file_and_a_race_keep_theirs_in_a_database(database, tmp_path):  # noqa: F811
     (tmp_path / "study.toml").write_text(
         f'storage = "{database}"\n[study]\nname = "toml"\nk = 1\nepsilon = 0.4\nseed = 1\n'
