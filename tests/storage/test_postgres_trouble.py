@@ -138,6 +138,20 @@ def test_a_transaction_that_an_interrupt_left_open_swallows_nothing(storage, dat
         assert told(database) == log(seen + size)
 
 
+def test_an_interrupted_append_keeps_nobody_waiting(storage, database):  # noqa: F811
+    storage.append("s", log(1))
+
+    def interrupted(connection):
+        connection.execute(f"BEGIN; {postgres_schema.HEAD}" % (2, 2, 1), prepare=False)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        storage._insist(interrupted)
+    with closing(PostgresStorage(database, patience=1)) as other:
+        other.append("s", log(2)[1:])
+    assert told(database) == log(2)
+
+
 def test_tables_that_another_makes_at_this_moment_are_found(storage, database):  # noqa: F811
     assert storage.studies() == []  # there are none, as its session may remember
     errors = []

@@ -112,9 +112,12 @@ class PostgresReader:
         with self._lock:
             block = self._block
             if block is None:
-                if self._connection is not None and not is_idle(self._connection):
-                    self.close()
-                return self._try(work)
+                self._leave_unfinished()
+                try:
+                    return self._try(work)
+                except BaseException:  # after an interrupt too no lock may stay
+                    self._leave_unfinished()
+                    raise
             if block.trouble is not None:
                 raise block.trouble
             try:
@@ -125,6 +128,11 @@ class PostgresReader:
                     f" a part of it failed ({error or type(error).__name__})"
                 )
                 raise
+
+    def _leave_unfinished(self) -> None:
+        """Close a connection in the middle of something, which the server then rolls back."""
+        if self._connection is not None and not is_idle(self._connection):
+            self.close()
 
     def _try(self, work: Callable[[psycopg.Connection], T]) -> T:
         psycopg, lost = driver(), 0
