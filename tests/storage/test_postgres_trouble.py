@@ -152,6 +152,20 @@ def test_an_interrupted_append_keeps_nobody_waiting(storage, database):  # noqa:
     assert told(database) == log(2)
 
 
+def test_after_an_interrupt_the_connection_is_another(storage, database):  # noqa: F811
+    storage.append("s", log(1))
+    session = storage._connection.info.backend_pid
+
+    def interrupted(_):
+        raise KeyboardInterrupt  # psycopg may be halfway through anything
+
+    with pytest.raises(KeyboardInterrupt):
+        storage._insist(interrupted)
+    storage.append("s", log(2)[1:])
+    assert storage._connection.info.backend_pid != session
+    assert told(database) == log(2)
+
+
 def test_tables_that_another_makes_at_this_moment_are_found(storage, database):  # noqa: F811
     assert storage.studies() == []  # there are none, as its session may remember
     errors = []

@@ -115,8 +115,11 @@ class PostgresReader:
                 self._leave_unfinished()
                 try:
                     return self._try(work)
-                except BaseException:  # after an interrupt too no lock may stay
+                except StorageError:
                     self._leave_unfinished()
+                    raise
+                except BaseException:  # an interrupt: no lock may stay, and psycopg is halfway
+                    self.close()
                     raise
             if block.trouble is not None:
                 raise block.trouble
