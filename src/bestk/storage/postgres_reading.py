@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -197,7 +198,7 @@ class PostgresReader:
             bad = seq if sound is None else start + sound + 1
             raise StorageError(
                 f"{self.path} was refused: event {bad} of {study} is not what was written;"
-                f" `bestk doctor {self.path}` says what can be recovered"
+                f" `bestk doctor {shlex.quote(self.path)}` says what can be recovered"
             )
         if seq >= self._ends.get(study, (0, 0))[0]:
             self._ends[study] = seq, stored
