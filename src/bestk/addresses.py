@@ -16,8 +16,11 @@ from bestk.errors import StorageError
 
 Address = str | os.PathLike[str]
 SCHEMES = ("postgresql", "postgres")
-SECRETS = ("password", "sslpassword")  # parameters of libpq
+SECRETS = (  # parameters of libpq
+    "password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key",
+)  # fmt: skip
 _scheme = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_slip = re.compile(r"postgres(ql)?:|(.*\s)?password\s*=", re.IGNORECASE | re.DOTALL)
 
 
 def is_loopback(host: str) -> bool:
@@ -65,6 +68,10 @@ def read_address(given: Address) -> Address:
         return given
     found = _scheme.match(given)
     if found is None:
+        if _slip.match(given):  # not a file's name, which would be shown
+            raise StorageError(
+                "the address was refused: of a database it is written postgresql://name@host/database"
+            )
         return given
     if found[1].lower() in ("http", "https"):
         raise StorageError(

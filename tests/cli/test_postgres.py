@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 from contextlib import closing
 
 import pytest
@@ -12,8 +13,8 @@ from bestk.storage import Event
 from bestk.storage.postgres import PostgresStorage
 from bestk.study.certificate import make_certificate
 from bestk.verification import verify
+from helpers.command import BESTK, good, process
 from helpers.command import bestk as command
-from helpers.command import good, process
 from helpers.database import database, server  # noqa: F401 - fixtures
 
 psycopg = pytest.importorskip("psycopg")
@@ -69,6 +70,26 @@ def test_a_backup_of_a_database_is_a_file_and_is_restored_into_another(
     assert command("backup", address, file).returncode == 2  # it is there
 
 
+def test_a_backup_that_is_killed_leaves_no_file_of_that_name(address, tmp_path, database):  # noqa: F811
+    file = tmp_path / "s.db"
+    waiting = "SELECT FROM pg_locks WHERE relation = 'bestk_log'::regclass AND NOT granted"
+    with psycopg.connect(database) as other, psycopg.connect(database, autocommit=True) as watch:
+        other.execute("LOCK TABLE bestk_log IN ACCESS EXCLUSIVE MODE")
+        with subprocess.Popen([BESTK, "backup", address, file]) as copying:
+            while watch.execute(waiting).fetchone() is None:  # in the middle of it
+                assert copying.poll() is None
+            copying.kill()
+    assert not file.exists()
+    good("backup", address, file)
+    assert "healthy" in good("doctor", file)
+
+
+def test_of_a_database_without_studies_no_backup_is_made(database, tmp_path):  # noqa: F811
+    done = command("backup", database, tmp_path / "s.db")
+    assert (done.returncode, "there is no study in it" in done.stderr) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_doctor_recovers_what_comes_before_the_damage(address, tmp_path, database):  # noqa: F811
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute("UPDATE bestk_log SET reward = 0.5 WHERE seq = 7 AND study = 2")
@@ -91,6 +112,19 @@ def test_a_forged_log_is_not_verified(address, database):  # noqa: F811
         connection.execute("CREATE VIEW bestk_log AS SELECT * FROM other")
     with pytest.raises(bestk.InputError, match="no plain table"):
         verify(certificate, address)
+
+
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+def test_names_are_read_whatever_the_encoding_of_clients_is(database, monkeypatch, encoding):  # noqa: F811
+    monkeypatch.setenv("PGCLIENTENCODING", encoding)
+    worth = {"a": 0.0, "b": 1.0}
+    bestk.identify(
+        list(worth), worth.__getitem__, k=1, rewards=bestk.Bernoulli(), storage=database, seed=1,
+        name="漢", progress=False,
+    )  # fmt: skip
+    certificate = make_certificate(database)
+    assert certificate["study"] == "漢"
+    assert verify(certificate, database).verified
 
 
 def test_a_study_file_and_a_race_keep_theirs_in_a_database(database, tmp_path):  # noqa: F811

@@ -37,6 +37,9 @@ def tokens(path):
         ("postgresql://h/?user=u&password=hunter2&port=1", "postgresql://h/?user=u&port=1"),
         ("postgresql://h/db?sslpassword=hunter2&sslkey=k", "postgresql://h/db?sslkey=k"),
         ("postgresql://h/db?pass%77ord=hunter2", "postgresql://h/db"),
+        ("postgresql://h/db?oauth_client_secret=hunter2", "postgresql://h/db"),
+        ("postgresql://h/db?scram_client_key=hunter2", "postgresql://h/db"),
+        ("postgresql://h/db?scram_server_key=hunter2", "postgresql://h/db"),
         ("postgresql://u:hunter2?:@h1:1,h2:2/db", "postgresql://u@h1:1,h2:2/db"),
         ("postgresql:///db", "postgresql:///db"),
         ("postgresql://", "postgresql://"),
@@ -63,6 +66,19 @@ def test_an_address_whose_password_may_end_anywhere_is_refused_unseen(unclear):
     done = command("status", unclear)
     assert done.returncode == 2
     assert SECRET not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "slip",
+    ["postgresql:/u:hunter2@h/db", "postgres:u:hunter2@h/db", "host=h dbname=db password=hunter2"],
+)
+def test_an_address_written_amiss_is_no_file_and_is_refused_unseen(slip):
+    for work in (lambda: bestk.Study("s", "ab", k=1, storage=slip), lambda: file_at(slip)):
+        with pytest.raises(StorageError, match="postgresql://name@host/database") as refused:
+            work()
+        assert SECRET not in str(refused.value)
+    done = command("status", slip)
+    assert (done.returncode, SECRET in done.stderr) == (2, False)
 
 
 def test_other_addresses_are_refused_unseen():

@@ -1,6 +1,7 @@
 """A study in Postgres: nothing lost or doubled when the connection, the server or a clock fails."""
 
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -310,8 +311,15 @@ def test_events_that_are_not_what_was_written_are_found(database, damage, said):
         storage.append("s", log(700))
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute(damage)
-    with closing(PostgresStorage(database)) as storage, pytest.raises(StorageError, match=said):
+    with (
+        closing(PostgresStorage(database)) as storage,
+        pytest.raises(StorageError, match=said) as refused,
+    ):
         list(storage.read("s"))
+    if said.startswith("event "):
+        assert f"`bestk doctor {shlex.quote(storage.path)}`" in str(
+            refused.value
+        )  # & is for shells
 
 
 def test_a_database_restored_to_an_earlier_day_is_noticed(database):  # noqa: F811

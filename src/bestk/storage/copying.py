@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, closing, nullcontext
+import os
+from contextlib import closing, nullcontext
 from itertools import islice
+from pathlib import Path
 
 from bestk.errors import InputError, StorageError
-from bestk.output import check_new
+from bestk.output import check_new, draft_of
 from bestk.storage import files
 from bestk.storage.addresses import Address, KeptStorage, file_at, open_storage
 from bestk.storage.backup import backup
@@ -28,20 +30,35 @@ def copy(address: Address, to: Address) -> int:
         raise InputError(f"{source} was refused: there is no such file")
     if target is not None:
         check_new(target)
-    with ExitStack() as stack:
-        opened = stack.enter_context(closing(open_storage(address, read_only=True)))
-        copied = stack.enter_context(closing(open_storage(to)))
-        try:
+    with closing(open_storage(address, read_only=True)) as opened:
+        if target is not None:
+            return _copy_to_file(opened, target)
+        with closing(open_storage(to)) as copied:
             return _copy(opened, copied)
-        except BaseException:
-            if target is not None:
-                copied.close()
-                files.discard(target)
-            raise
+
+
+def _copy_to_file(source: KeptStorage, target: Path) -> int:
+    """Copy to a new file, which has its name once it is whole and on the disk."""
+    files.is_free(files.whereabouts(target), target)  # refuses what a lost file has left
+    draft = draft_of(target)
+    try:
+        with closing(open_storage(draft)) as copied:
+            events = _copy(source, copied)
+        with draft.open("r+b") as written:
+            os.fsync(written.fileno())
+        if not files.place(draft, target):
+            raise InputError(f"{target} was refused: another process made it at this moment")
+    except OSError as error:
+        raise StorageError(f"{source.path} was not copied to {target}: {error.strerror}") from error
+    finally:
+        files.discard(draft)
+    return events
 
 
 def _copy(source: KeptStorage, target: KeptStorage) -> int:
     counts: dict[str, int] = {}
+    if not source.studies():
+        raise InputError(f"{source.path} was refused: there is no study in it yet")
     alone = target.alone() if isinstance(target, ExclusiveStorage) else nullcontext()
     with alone:
         there = set(target.studies())

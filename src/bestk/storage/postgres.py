@@ -43,6 +43,7 @@ class PostgresStorage(PostgresReader):
             block = self._block
             if block is not None:
                 self._insist(lambda connection: self._append_alone(connection, block, study, batch))
+                block.appended.append((study, batch))
                 return
             sent = Sent()
             self._insist(lambda connection: self._append(connection, study, batch, sent))
@@ -128,9 +129,9 @@ class PostgresStorage(PostgresReader):
             raise StorageError(f"{self.path} was opened read-only: nothing can be added to it")
         with self._lock:
             block = Block()
-            self._insist(self._begin)
-            self._block = block
-            try:
+            try:  # from here on, lest an interrupt leaves a transaction open
+                self._insist(self._begin)
+                self._block = block
                 yield
                 block.is_ending = True
                 self._insist(lambda connection: self._end(connection, block))
@@ -146,12 +147,7 @@ class PostgresStorage(PostgresReader):
         if self._version != schema.VERSION:
             schema.prepare(connection, self.path)
             self._version = schema.VERSION
-        try:
-            connection.execute(schema.ALONE, prepare=False)
-        except BaseException:
-            if not connection.closed:
-                connection.rollback()  # of others who had the lock for too long
-            raise
+        connection.execute(schema.ALONE, prepare=False)
 
     def _end(self, connection: psycopg.Connection, block: Block) -> None:
         connection.execute("ROLLBACK" if block.is_done else "COMMIT", prepare=False)
@@ -164,13 +160,13 @@ class PostgresStorage(PostgresReader):
         if block.place is None and batch:
             block.study, block.place = study, length + 1
         self._ends[study] = self._insert(connection, number, length, total, batch, block.batch)
-        block.appended.append((study, batch))
 
     def _resume(self, connection: psycopg.Connection, block: Block) -> None:
         """Bring a new connection to where the block was; refuse if others came in between."""
         self._begin(connection)
-        for study in block.lengths:
+        for study in block.lengths:  # what was known of it may have been rolled back
             self._ends.pop(study, None)
+            self._lengths.pop(study, None)
         if block.is_ending and block.place is not None:
             found = connection.execute(schema.FIND, (block.study,)).fetchone()
             if found is not None and self._is_there(connection, found[0], block):
@@ -187,6 +183,5 @@ class PostgresStorage(PostgresReader):
                     f"{self.path} was refused: the connection was lost, and others have appended to"
                     f" {study} since; nothing of this was appended: try again"
                 )
-        appended, block.appended = block.appended, []
-        for study, batch in appended:
+        for study, batch in block.appended:
             self._append_alone(connection, block, study, batch)

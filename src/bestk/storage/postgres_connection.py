@@ -34,11 +34,13 @@ REFUSED = (  # by what is in libpq's message, which has no SQLSTATE: how to mend
     ("password", "supplied", "a password is wanted; PGPASSWORD or ~/.pgpass may hold it"),
     ("pg_hba.conf", "", "the server lets nobody in like that; its pg_hba.conf says whom"),
 )
+ENDED = ("FATAL", "PANIC")  # severities of errors after which there is no session
 REASONS = {  # by SQLSTATE
     "55P03": "another process has kept it locked for {:g} seconds; try again",
     "25006": "the database is read-only; name the primary server, or a role that may write",
     "42501": "the role may not do that; it needs CREATE in the schema once, then SELECT, INSERT and"
-    " UPDATE",
+    " UPDATE; to look on, SELECT is enough",
+    "57014": "it took longer than the statement_timeout of the server or role; let that be longer",
     "53100": "the server's disk is full; free some space and run the same command again",
     "22021": "a database cannot hold it (a zero character)",
 }
@@ -151,10 +153,22 @@ class Server:
 def is_lost(error: BaseException, connection: psycopg.Connection | None) -> bool:
     """Whether it is the connection that went, not the statement that was wrong."""
     psycopg = driver()
+    if isinstance(error, psycopg.Error) and error.diag.severity_nonlocalized in ENDED:
+        return True  # timeouts of a session say so, and libpq has not noticed yet
     if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return False
-    state = getattr(error, "sqlstate", None) or ""
-    return connection is None or bool(connection.closed) or state.startswith(("57P", "08"))
+    if connection is None or connection.closed or not error.sqlstate:
+        return True  # without an SQLSTATE it is not the server that said so
+    return bool(error.sqlstate.startswith(("57P", "08")))
+
+
+def is_idle(connection: psycopg.Connection) -> bool:
+    """Whether it is out of any transaction and command; one that was closed is for others to find.
+
+    What an interrupt or an error has left in the middle of one would never be committed.
+    """
+    states = driver().pq.TransactionStatus
+    return bool(connection.pgconn.transaction_status in (states.IDLE, states.UNKNOWN))
 
 
 def leave(connection: psycopg.Connection) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ from bestk.storage import checksums, forks
 from bestk.storage import postgres_schema as schema
 from bestk.storage.events import Columns, Event
 from bestk.storage.postgres_columns import pairs
-from bestk.storage.postgres_connection import PATIENCE, Server, driver, is_lost, leave
+from bestk.storage.postgres_connection import PATIENCE, Server, driver, is_idle, is_lost, leave
 
 if TYPE_CHECKING:
     import psycopg
@@ -42,6 +43,7 @@ class Block(Sent):
         self.lengths: dict[str, int] = {}  # of the logs that were read or appended to, before it
         self.appended: list[tuple[str, Batch]] = []
         self.is_ending = self.is_done = False
+        self.trouble: StorageError | None = None  # after which nothing of it is appended
 
 
 class PostgresReader:
@@ -108,28 +110,55 @@ class PostgresReader:
 
     def _insist(self, work: Callable[[psycopg.Connection], T]) -> T:
         """Do it, on a new connection if the one there is is lost; errors in words."""
-        psycopg = driver()
         with self._lock:
-            lost = 0
-            while True:
-                connection = self._connection
+            block = self._block
+            if block is None:
+                self._leave_unfinished()
                 try:
-                    if connection is None:
-                        connection = self._connect()
-                        if self._block is not None:
-                            self._resume(connection, self._block)
-                    return work(connection)
-                except UnicodeEncodeError as error:
-                    raise StorageError(
-                        f"{error.object!r} was refused: a database cannot hold it"
-                    ) from None
-                except psycopg.Error as error:
-                    if not is_lost(error, self._connection):
-                        raise self._server.explain(error) from None
+                    return self._try(work)
+                except StorageError:
+                    self._leave_unfinished()
+                    raise
+                except BaseException:  # an interrupt: no lock may stay, and psycopg is halfway
                     self.close()
-                    lost += 1
-                    if lost > 100:  # arbitrary: every time the server was there again
-                        raise self._server.explain(error) from None
+                    raise
+            if block.trouble is not None:
+                raise block.trouble
+            try:
+                return self._try(work)
+            except BaseException as error:  # the server has rolled back what was done before
+                block.trouble = StorageError(
+                    f"{self.path} was refused: nothing of what was to be appended together was, as"
+                    f" a part of it failed ({error or type(error).__name__})"
+                )
+                raise
+
+    def _leave_unfinished(self) -> None:
+        """Close a connection in the middle of something, which the server then rolls back."""
+        if self._connection is not None and not is_idle(self._connection):
+            self.close()
+
+    def _try(self, work: Callable[[psycopg.Connection], T]) -> T:
+        psycopg, lost = driver(), 0
+        while True:
+            connection = self._connection
+            try:
+                if connection is None:
+                    connection = self._connect()
+                    if self._block is not None:
+                        self._resume(connection, self._block)
+                return work(connection)
+            except UnicodeEncodeError as error:
+                raise StorageError(
+                    f"{error.object!r} was refused: a database cannot hold it"
+                ) from None
+            except psycopg.Error as error:
+                if not is_lost(error, self._connection):
+                    raise self._server.explain(error) from None
+                self.close()
+                lost += 1
+                if lost > 100:  # arbitrary: every time the server was there again
+                    raise self._server.explain(error) from None
 
     # --- reading ----------------------------------------------------------------------------------
 
@@ -169,7 +198,7 @@ class PostgresReader:
             bad = seq if sound is None else start + sound + 1
             raise StorageError(
                 f"{self.path} was refused: event {bad} of {study} is not what was written;"
-                f" `bestk doctor {self.path}` says what can be recovered"
+                f" `bestk doctor {shlex.quote(self.path)}` says what can be recovered"
             )
         if seq >= self._ends.get(study, (0, 0))[0]:
             self._ends[study] = seq, stored
@@ -270,7 +299,7 @@ class PostgresReader:
         """When the last event was written, in seconds since 1970."""
 
         def work(connection: psycopg.Connection) -> float | None:
-            row = connection.execute(schema.LAST, (study,)).fetchone()
+            row = connection.execute(schema.LAST, (study,), binary=True).fetchone()
             return None if row is None else row[0]
 
         return self._insist(work)

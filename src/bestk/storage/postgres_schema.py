@@ -31,6 +31,10 @@ TABLES: tuple[LiteralString, ...] = (
 # from a version to the next: statements, run in one transaction
 MIGRATIONS: dict[int, tuple[LiteralString, ...]] = {}
 
+# to_regclass may remember that it was not there, also when another session has just made it
+THERE: LiteralString = (
+    "SELECT 1 FROM pg_class WHERE relname = 'bestk_format' AND pg_table_is_visible(oid)"
+)
 COLUMNS: LiteralString = "kind, key, arm, reward, data, at"
 FIND: LiteralString = "SELECT id, length, checksum, format FROM bestk_studies WHERE name = %s"
 LOCKED: LiteralString = FIND + " FOR UPDATE"
@@ -66,8 +70,7 @@ LAST: LiteralString = (
 
 def version(connection: psycopg.Connection) -> int | None:
     """Of the tables; None if there are none yet."""
-    there = connection.execute("SELECT to_regclass('bestk_format')::text").fetchone()
-    if there is None or there[0] is None:
+    if connection.execute(THERE).fetchone() is None:
         return None
     row = connection.execute("SELECT version FROM bestk_format").fetchone()
     if row is None:

@@ -9,7 +9,8 @@ other clocks, which may be a day off, or be set.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 
 from bestk.storage import events as ev
 from bestk.study.fold import Fold
@@ -27,6 +28,7 @@ class Handover:
         self._journal, self._fold, self._lease = journal, fold, fold.specification.lease
         self._since: dict[str, float] = {}  # when a pull was first seen, where there is a lease
         self._waiting: list[str] | None = None  # to be taken over; None: not looked for yet
+        self._taken: list[str] | None = None  # within `handing`
         self.lapsed()  # none yet: all are seen now
 
     def see(self, key: str) -> None:
@@ -67,12 +69,38 @@ class Handover:
         fold, mine = self._fold, names.token
         while key := next((key for key in self._waiting or () if key not in spared), None):
             self._waiting = [other for other in self._waiting or () if other != key]
+            if self._taken is not None:
+                self._taken.append(key)
             if key in fold.open:
                 self._journal.log(ev.REISSUED, key, data=f"{fold.holders[key]} {mine}")
             if key in fold.open and fold.holders[key] == mine:
                 self._since.pop(key, None)  # a lease of its own
                 return key
         return None
+
+    def name(self, names: Names | Requested) -> str:
+        """The name of a pull that is about to be asked for."""
+        key = names.new()
+        if self._taken is not None:
+            self._taken.append(key)
+        return key
+
+    @contextmanager
+    def handing(self) -> Iterator[None]:
+        """While pulls are put together: if that fails nobody makes them, and the next ask has them.
+
+        One whose event could not be written may be in the log all the same.
+        """
+        taken: list[str] = []
+        self._taken = taken
+        try:
+            yield
+        except BaseException:
+            if taken:
+                self._waiting = [*taken, *(self._waiting or ())]
+            raise
+        finally:
+            self._taken = None
 
     def release(self, keys: Iterable[str]) -> None:
         """Nobody makes these pulls any more; the log says so, for whoever resumes the study."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -34,7 +35,7 @@ def reading(path: Address) -> Iterator[None]:
     except UNREADABLE as error:
         raise StorageError(
             f"{path} was refused: its log does not make a study ({type(error).__name__}: {error});"
-            f" `bestk doctor {path}` says what can be recovered"
+            f" `bestk doctor {shlex.quote(str(path))}` says what can be recovered"
         ) from error
 
 

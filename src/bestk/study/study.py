@@ -114,7 +114,8 @@ class Study(Figures):
         Also empty, or fewer, while what is told would be enough but earlier pulls are open: tell
         those (`waiting_for`), or give them up.
         """
-        return self._ask(count(n, "n", 1), self._handover.names)
+        with self._lock, self._handover.handing():
+            return self._ask(count(n, "n", 1), self._handover.names)
 
     def _ask(self, n: int, names: Names | Requested, spared: Collection[str] = ()) -> list[Pull]:
         pulls: list[Pull] = []
@@ -151,7 +152,7 @@ class Study(Figures):
                     if fold.spec.n_items or not left:
                         break  # the last scores of these items are on their way, or there are none
                     arm, data = min(left, key=fold.asked.__getitem__), "+"
-                key = names.new()
+                key = self._handover.name(names)
                 self._journal.log(ev.ASKED, key, arm, data)
                 if key in fold.open:
                     pulls.append(self._pull(key))

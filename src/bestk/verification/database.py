@@ -41,7 +41,7 @@ class LogDatabase:
             raise MissingPackageError("a postgresql:// address", "psycopg", "postgres") from error
         self.path, self._error = address, psycopg.Error
         try:
-            self._connection: Any = psycopg.connect(address.url)
+            self._connection: Any = psycopg.connect(address.url, client_encoding="UTF8")
         except psycopg.Error as error:
             text = "no address"
             if isinstance(error, psycopg.OperationalError):
