@@ -44,7 +44,7 @@ def main():
     lines = [
         "# Measured error rates",
         "",
-        f"Wanted error nu = {NU}, {RUNS:,} runs each, seed {SEED}, at most {CAP:,} samples a run.",
+        f"Error level nu = {NU}, {RUNS:,} runs each, seed {SEED}, at most {CAP:,} samples a run.",
         "Rebuilt by `make tables`. Intervals are Clopper-Pearson, 95%.",
         "",
         "| instance | policy | variant | proved | wrong | 95% interval | unfinished | samples |",

@@ -87,7 +87,7 @@ def main():
     lines = [
         "# Measured error rates of e-lucb and e-clucb",
         "",
-        f"Wanted error nu = {NU}, {RUNS:,} runs each, seed {SEED}, at most {CAP:,} samples a run.",
+        f"Error level nu = {NU}, {RUNS:,} runs each, seed {SEED}, at most {CAP:,} samples a run.",
         "Rebuilt by `make tables`. The margin is nu minus the upper end of the Clopper-Pearson 95%",
         "interval; it is positive where the runs show, not only the proof, that the error is below",
         "nu.",

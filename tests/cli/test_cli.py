@@ -7,8 +7,11 @@ import time
 from pathlib import Path
 
 import pytest
+from rich.text import Text
+from typer.main import get_command
 
 from bestk import __version__
+from bestk.cli.main import app
 from bestk.cli.plan import plan
 from bestk.cli.simulate import simulate
 from bestk.compiled.programs import PLAY, Axes, Program
@@ -268,3 +271,15 @@ def test_programs_that_cannot_be_kept_are_not_said_to_be():
 def test_closed_streams_take_what_is_written(stream):
     done = bestk("policies", preexec_fn=lambda: os.close(stream))
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def every_command(command):
+    yield command
+    for each in getattr(command, "commands", {}).values():
+        yield from every_command(each)
+
+
+def test_help_loses_no_word_in_brackets():
+    for command in every_command(get_command(app)):
+        said = [command.help or "", *(getattr(each, "help", None) or "" for each in command.params)]
+        assert [Text.from_markup(text).plain for text in said] == said
