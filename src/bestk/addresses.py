@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
+import shlex
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -21,6 +22,11 @@ SECRETS = (  # parameters of libpq
 )  # fmt: skip
 _scheme = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _slip = re.compile(r"postgres(ql)?:|(.*\s)?password\s*=", re.IGNORECASE | re.DOTALL)
+
+
+def recoverable(address: object) -> str:
+    """Advice where a log is damaged, as a command that a shell takes as it stands."""
+    return f"`bestk doctor {shlex.quote(str(address))}` says what can be recovered"
 
 
 def is_loopback(host: str) -> bool:

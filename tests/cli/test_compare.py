@@ -106,6 +106,7 @@ def test_means_come_from_a_file_and_are_called_by_its_name(tmp_path):
     [
         (["foo:3"], "write NAME:N:K"),
         (["1-sparse:10"], "write NAME:N:K"),
+        (["means:5:1"], "lil-exponential, or FILE:K with a file of means"),
         (["1-sparse:ten:2"], "write NAME:N:K"),
         (["exponential:10:2"], "alpha"),
         (["1-sparse:10:10"], "k"),

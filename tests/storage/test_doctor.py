@@ -1,5 +1,7 @@
 """`bestk doctor`: what is before the first damage is recovered, and nothing overwritten."""
 
+import re
+import shlex
 import shutil
 import signal
 from pathlib import Path
@@ -56,6 +58,15 @@ def test_the_doctor_recovers_all_before_the_first_loss(make, tmp_path):
         assert whole == expected
     events = [event for name in names for event in SQLiteStorage(out).read(name)]
     assert events == list(damage.log(1500))[:whole]
+
+
+def test_the_advice_is_a_command_that_a_shell_takes_as_it_stands(tmp_path):
+    path = tmp_path / "my $tudies.db"
+    damage.row_missing(path)
+    with pytest.raises(StorageError) as refused:
+        list(SQLiteStorage(path).read("s"))
+    advice = re.search("`(.*)`", str(refused.value))[1]
+    assert shlex.split(advice) == ["bestk", "doctor", str(path)]
 
 
 def test_around_the_damage_the_rest_is_read(tmp_path):

@@ -101,7 +101,7 @@ def _instance(text: str, minimize: bool) -> Instance:
 
     maximize = not minimize
     name, *sizes = text.split(":")
-    if name in simulation.known_instances() and all(sizes) and len(sizes) in (0, 2, 3):
+    if name in _families() and all(sizes) and len(sizes) in (0, 2, 3):
         options: dict[str, Any] = dict(zip(("arms", "k", "alpha"), sizes, strict=False))
         for option, kind in (("arms", int), ("alpha", float)):
             if option in options:
@@ -123,10 +123,15 @@ def _number(kind: type[int] | type[float], digits: str, text: str) -> float:
         raise _refused(text) from None
 
 
-def _refused(text: str) -> InputError:
+def _families() -> list[str]:
+    """Those of which a size says everything."""
     from bestk import simulation
 
+    return [name for name in simulation.known_instances() if name not in ("means", "replay")]
+
+
+def _refused(text: str) -> InputError:
     return InputError(
         f"instance '{text}' was refused: write NAME:N:K or NAME:N:K:ALPHA, where NAME is one of"
-        f" {', '.join(simulation.known_instances())}, or FILE:K with a file of means"
+        f" {', '.join(_families())}, or FILE:K with a file of means"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import tomllib
 from collections.abc import Callable
@@ -148,7 +149,7 @@ def read_study_file(path: str | os.PathLike[str]) -> StudyFile:
     if path.is_file() and is_database(path):
         raise InputError(
             f"{path} was refused: it is a study's file, and what is run is the study.toml that"
-            f" describes the study; `bestk status {path}` says where it stands"
+            f" describes the study; `bestk status {shlex.quote(str(path))}` says where it stands"
         )
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))

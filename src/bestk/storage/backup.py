@@ -7,6 +7,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from bestk.addresses import recoverable
 from bestk.errors import InputError, StorageError
 from bestk.output import check_new, draft_of
 from bestk.storage import files
@@ -39,10 +40,7 @@ def backup(path: str | os.PathLike[str], to: str | os.PathLike[str]) -> int:
             os.fsync(written.fileno())
         with Examination(draft) as found:
             if found.state != "healthy":
-                raise StorageError(
-                    f"{source} was not copied: it is damaged; `bestk doctor {source}` says what"
-                    " can be recovered"
-                )
+                raise StorageError(f"{source} was not copied: it is damaged; {recoverable(source)}")
             events = sum(study.whole for study in found.studies)
         if not files.place(draft, target):
             raise InputError(f"{to} was refused: another process has just created it")

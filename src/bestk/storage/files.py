@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from bestk import output
+from bestk.addresses import recoverable
 from bestk.errors import StorageError
 from bestk.storage import identity, schema, wal
 from bestk.storage.schema import MARKS, STUDIES, VERSION
@@ -126,7 +127,7 @@ def check(path: Path, shown: Path, patience: float) -> None:
     """Refuse what is not a sound file of ours; `shown` is its name in the message."""
     state = look(path, patience)
     if state.name != "healthy":
-        doctor = f"; `bestk doctor {shown}` says what can be recovered"
+        doctor = f"; {recoverable(shown)}"
         more, hint = doctor if state.name == "damaged" else "", ""
         if state.name == "text" and path.suffix == ".toml" and path.with_suffix(".db").is_file():
             hint = f"; did you mean {shown.with_suffix('.db')}?"

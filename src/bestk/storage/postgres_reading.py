@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -10,7 +9,7 @@ from itertools import chain
 from secrets import randbits
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bestk.addresses import Address, PostgresAddress, read_address
+from bestk.addresses import Address, PostgresAddress, read_address, recoverable
 from bestk.errors import StorageError
 from bestk.storage import checksums, forks
 from bestk.storage import postgres_schema as schema
@@ -198,7 +197,7 @@ class PostgresReader:
             bad = seq if sound is None else start + sound + 1
             raise StorageError(
                 f"{self.path} was refused: event {bad} of {study} is not what was written;"
-                f" `bestk doctor {shlex.quote(self.path)}` says what can be recovered"
+                f" {recoverable(self.path)}"
             )
         if seq >= self._ends.get(study, (0, 0))[0]:
             self._ends[study] = seq, stored

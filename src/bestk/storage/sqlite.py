@@ -18,6 +18,7 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, cast
 
+from bestk.addresses import recoverable
 from bestk.errors import StorageError
 from bestk.storage import checksums, columns, files, forks, old, schema
 from bestk.storage.events import Columns, Event
@@ -364,10 +365,7 @@ class SQLiteStorage:
     def _damaged(self, what: str) -> StorageError:
         self._unmarked.clear()
         self.close()
-        return StorageError(
-            f"{self.path} was refused: {what};"
-            f" `bestk doctor {self.path}` says what can be recovered"
-        )
+        return StorageError(f"{self.path} was refused: {what}; {recoverable(self.path)}")
 
     def _find(self, connection: sqlite3.Connection, study: str) -> Statements | None:
         """The statements for a study; None if the file has no such study."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from bestk.addresses import recoverable
 from bestk.arguments import shown
 from bestk.client import is_server
 from bestk.errors import BestkError, InputError, StorageError, UnknownName
@@ -35,7 +35,7 @@ def reading(path: Address) -> Iterator[None]:
     except UNREADABLE as error:
         raise StorageError(
             f"{path} was refused: its log does not make a study ({type(error).__name__}: {error});"
-            f" `bestk doctor {shlex.quote(str(path))}` says what can be recovered"
+            f" {recoverable(path)}"
         ) from error
 
 
@@ -61,8 +61,8 @@ def open_storage(path: Address) -> KeptStorage:
     for name in names:
         if not isinstance(name, str):  # SQLite keeps what it finds, whatever the column is for
             raise StorageError(
-                f"{path} was refused: the name {shown(name)} of a study is damaged; `bestk doctor"
-                f" {path}` says what can be recovered"
+                f"{path} was refused: the name {shown(name)} of a study is damaged;"
+                f" {recoverable(path)}"
             )
     return storage
 
