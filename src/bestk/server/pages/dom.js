@@ -35,6 +35,9 @@ const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 /** 12,345. */
 export const count = (value) => whole.format(value);
 
+/** A message as a sentence. */
+export const sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+
 /** A number and what there is of it. */
 export const many = (value, what) => `${count(value)} ${what}${value === 1 ? "" : "s"}`;
 
