@@ -2,7 +2,9 @@
 
 import pytest
 
-from helpers.browser import LEVELS, PAGE, study
+import bestk
+from bestk.storage import SQLiteStorage
+from helpers.browser import LEVELS, PAGE, Served, answer, open_form, study
 
 pytest.importorskip("fastapi", reason="bestk[serve] is not installed")
 
@@ -112,3 +114,119 @@ def test_levels_without_a_name_are_called_by_their_value(server, visit):
     page = visit(f"/studies/{name}/rate", "rate")
     page.locator(IDLE).wait_for()
     assert page.locator("#levels button").all_inner_texts() == ["0", "1"]
+
+
+MISTAKES = {
+    '"e to e" is no range': {"rewards": "bounded", "range": "e to e"},
+    '"10 to 0" is no range': {"rewards": "bounded", "range": "10 to 0"},
+    "The scale has 21 levels": {"levels": "\n".join(f"{i} = {i}" for i in range(21))},
+    "The scale needs two different values.": {"levels": "1 = good"},
+    '"left" would be shown as a text': {"item_kind": "image"},
+    '"https://a.example/1.png" would be': {
+        "item_kind": "image", "arms": "https://a.example/1.png\nhttps://a.example/2.png",
+        "image_hosts": "b.example",
+    },
+    "There is a study of this name, begun with something else": {"name": "taken"},
+    "Arm 'left' was refused: it is listed twice": {"arms": "left\nleft"},
+}  # fmt: skip
+
+
+def test_the_form_says_what_is_wrong_and_makes_nothing(server, visit):
+    study(server, "taken")
+    before = len(server.get("")["studies"])
+    page = visit("/studies")
+    for said, fields in MISTAKES.items():
+        page.reload()
+        open_form(page)
+        given = {"name": "wrong", "arms": "left\nright", **fields}
+        for field in ("rewards", "item_kind"):
+            if field in given:
+                page.select_option(f"[name={field}]", given.pop(field))
+        for field, value in given.items():
+            page.fill(f"[name={field}]", value)
+        page.get_by_role("button", name="Create").focus()
+        page.keyboard.press("Enter")
+        page.locator("#problem", has_text=said).wait_for()
+        assert page.evaluate("document.activeElement.textContent") == "Create"  # where one was
+    assert len(server.get("")["studies"]) == before
+
+
+def test_hosts_of_pictures_are_the_same_in_capitals(server, visit):
+    page = visit("/studies")
+    open_form(page)
+    page.fill("[name=name]", "capitals")
+    page.select_option("[name=item_kind]", "image")
+    page.fill("[name=arms]", "https://IMG.example.org/1.png\nhttps://img.example.org/2.png")
+    page.fill("[name=image_hosts]", "Img.Example.org")
+    page.click("text=Create")
+    page.wait_for_url("**/studies/capitals")
+    assert server.get("/capitals/page")["image_hosts"] == ["https://img.example.org"]
+    is_picture = """import("/static/item.js").then(({ isPicture }) =>
+        isPicture("https://img.example.org/1.png", ["https://IMG.example.org"]))"""
+    assert page.evaluate(is_picture)  # of a study that was not begun with the form
+
+
+def test_who_is_signed_out_in_the_middle_is_told_and_can_go_back(server, tokens, visit):
+    from bestk.server.tokens import Tokens
+
+    made = Tokens(SQLiteStorage(tokens[0]))
+    token, text = made.create("rate")
+    name = study(server, "signed out")
+    page = visit("/studies", text)
+    page.locator("#studies h2").first.wait_for()
+    page.goto(f"{server.address}/studies/{name}/rate")
+    page.locator(IDLE).wait_for()
+    made.revoke(token.id)
+    progress = f"{server.address}/api/studies/{name}/progress"
+    while page.request.get(progress).status != 401:  # within a twentieth of a second
+        pass
+    page.keyboard.press("1")
+    page.get_by_text("You are signed out: your token has expired").wait_for()
+    page.fill("#token", tokens[1]["rate"])
+    page.keyboard.press("Enter")
+    page.locator(IDLE).wait_for()
+    page.go_back()  # to where one was before, neither to the login page nor through it
+    assert page.url == f"{server.address}/studies"
+    assert server.get(f"/{name}/snapshot")["samples"] == 0
+
+
+def test_a_study_that_is_not_there_is_said_so_and_the_others_are_near(visit):
+    page = visit("/studies/nowhere")
+    page.get_by_text("There is no study called 'nowhere'.").wait_for()
+    page.get_by_role("link", name="All studies").click()
+    page.wait_for_url("**/studies")
+
+
+def test_among_studies_that_cannot_be_read_the_others_are_found(browser, tmp_path):
+    file = tmp_path / "s.db"
+    bestk.Study("a/b", "ab", k=1, rewards=bestk.Bernoulli(), storage=file, seed=1)
+    served = Served(file, "")
+    page = browser.new_page()
+    wrong = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    try:
+        for i in range(9):
+            study(served, f"contest {i}")
+        page.goto(f"{served.address}/studies")
+        page.locator("#studies li").nth(9).wait_for()
+        assert page.locator("#studies h2").last.inner_text() == "a/b"  # as those that have ended
+        page.fill("#search", "contest 7")
+        page.locator("#studies li:visible").nth(1).wait_for(state="hidden")
+        alike = page.locator("#studies li:visible")  # all have one title
+        assert alike.locator("p").inner_text().startswith("contest 7: the best of 3")
+        page.fill("#search", "a/b")
+        page.locator("#studies li:visible", has_text="no address leads to it").wait_for()
+        assert wrong == []
+    finally:
+        page.close()
+        served.stop()
+
+
+def test_a_live_page_has_its_title_even_if_the_first_try_is_lost(server, visit):
+    page = visit("/studies")
+    name = study(server, "hiccup", page={**PAGE, "title": "With hiccups"})
+    answer(server, name, 1)
+    page.route("**/page", lambda route: route.abort(), times=1)
+    page.goto(f"{server.address}/studies/{name}")
+    page.get_by_role("heading", name="With hiccups").wait_for()
+    page.locator("#rate").wait_for()

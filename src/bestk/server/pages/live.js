@@ -1,6 +1,6 @@
 // The live page: the server sends what is new, and the page shows it.
 
-import { refusedIn, signOutWith, call, studyName, studyPath } from "./api.js";
+import { call, insist, refusedIn, signOutWith, studyName, studyPath } from "./api.js";
 import { certainty } from "./certainty.js";
 import { at, count, make, nameOf, write } from "./dom.js";
 import { badge, figures, headline, showFigures, showRemarks, showWorkers, verdict } from "./facts.js";
@@ -151,7 +151,7 @@ async function begin() {
   signOutWith(at("sign-out"));
   at("sign-out").hidden = false;
   listen();
-  const page = await call(`${api}/page`).catch(() => null); // a study without one is not for raters
+  const page = await insist(`${api}/page`).catch(() => null); // a study without one is not for raters
   for (const id of ["csv", "jsonl"]) at(id).hidden = page?.may_export === false; // others' ratings
   mayRate = Boolean(page?.may_rate && page.levels.length);
   at("rate").href = studyPath(name, "/rate");

@@ -3,7 +3,7 @@
 // With 5,000 arms a row each would be 50,000 elements to lay out whenever one of them moves. Rows have
 // one height, so the place of each is known without laying it out, and a few dozen are drawn.
 
-import { decimalsFor, make, nameOf } from "./dom.js";
+import { count, decimalsFor, make, nameOf } from "./dom.js";
 import { Row } from "./row.js";
 import { rangeOf, settled, short } from "./scale.js";
 
@@ -75,6 +75,7 @@ export class Standings {
     if (this.top !== null) this.answered = this.top.size;
     const fresh = settled(this.scale, rangeOf(this.order, this.answered));
     if (fresh !== this.scale) this.#rescale(fresh);
+    this.list.parentElement.style.setProperty("--digits", count(this.order.length).length);
     this.decimals = decimalsFor(this.order.slice(0, this.answered + 20));
     this.most = this.order.reduce((most, arm) => Math.max(most, arm.pulls), 0);
     this.#sift();
