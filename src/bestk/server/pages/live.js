@@ -100,7 +100,7 @@ function fill(row) {
   const rank = standings.order.findIndex((arm) => arm.row === row);
   const arm = standings.order[rank];
   if (!arm) return;
-  const { mean, interval } = numbersOf(arm, standings.decimals + 1);
+  const { mean, interval } = numbersOf(arm, standings.notation, 1);
   write(at("arm-name"), nameOf(arm.label));
   const share = state.samples ? `, ${((100 * arm.pulls) / state.samples).toFixed(1)}% of all` : "";
   const certain = { in: "certainly in the answer", out: "certainly not in the answer", undecided: "undecided" };
