@@ -213,6 +213,11 @@ def test_a_study_can_be_read_and_rated_with_the_keyboard_alone(server, visit):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.id") == "standings":
             break
+    ring = page.locator("#standings").evaluate(
+        "(e) => e.getBoundingClientRect().top - parseFloat(getComputedStyle(e).outlineOffset)"
+        " - parseFloat(getComputedStyle(e).outlineWidth)"
+    )
+    assert ring >= page.evaluate("document.querySelector('.axis').getBoundingClientRect().bottom")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.locator("#arm[open]").wait_for()
