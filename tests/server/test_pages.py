@@ -256,6 +256,7 @@ def test_of_5000_arms_only_those_in_sight_are_drawn_and_any_can_be_reached(serve
     page.locator(".row.chosen", has_text="option 4999").wait_for()
     assert page.locator(".row").count() < 100
     page.set_viewport_size({"width": 360, "height": 780})
+    page.wait_for_function("document.getElementById('standings').offsetHeight > 5000 * 90")
     page.keyboard.press("End")
     page.locator(".row", has_text="option 4999").wait_for()
     fits = "(e) => e.scrollWidth <= e.offsetWidth"  # four digits of a rank, beside the name
