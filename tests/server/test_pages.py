@@ -213,6 +213,11 @@ def test_a_study_can_be_read_and_rated_with_the_keyboard_alone(server, visit):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.id") == "standings":
             break
+    ring = page.locator("#standings").evaluate(
+        "(e) => e.getBoundingClientRect().top - parseFloat(getComputedStyle(e).outlineOffset)"
+        " - parseFloat(getComputedStyle(e).outlineWidth)"
+    )
+    assert ring >= page.evaluate("document.querySelector('.axis').getBoundingClientRect().bottom")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.locator("#arm[open]").wait_for()
@@ -250,5 +255,13 @@ def test_of_5000_arms_only_those_in_sight_are_drawn_and_any_can_be_reached(serve
     page.keyboard.press("End")
     page.locator(".row.chosen", has_text="option 4999").wait_for()
     assert page.locator(".row").count() < 100
+    page.set_viewport_size({"width": 360, "height": 780})
+    page.wait_for_function("document.getElementById('standings').offsetHeight > 5000 * 90")
+    page.keyboard.press("End")
+    page.locator(".row", has_text="option 4999").wait_for()
+    fits = "(e) => e.scrollWidth <= e.offsetWidth"  # four digits of a rank, beside the name
+    page.wait_for_function(
+        f"[...document.querySelectorAll('.row > span:not(.plot)')].every({fits})"
+    )
     page.fill("#search", "option 1234")
     page.locator(".row .name", has_text="option 1234").wait_for()

@@ -1,5 +1,7 @@
 """What the pages say to whom: nothing that holds an answer up, and no way that leads nowhere."""
 
+import re
+
 import pytest
 
 import bestk
@@ -197,3 +199,29 @@ def test_a_rater_is_not_told_that_an_answer_was_not_certified(tokens, visit):
         entry.locator(".badge").wait_for()
         assert entry.locator(".badge").inner_text() == said
         assert entry.locator("h2 a").count() == (role == "view")  # a way that leads somewhere
+
+
+@pytest.mark.parametrize(
+    ("size", "count", "said"),
+    [
+        (5e7, 30, r"\d\dM \d\dM to \d\dM"),
+        (1.0, 2000, r"0\.\d{4} 0\.\d{4} to 0\.\d{4}"),
+        (5e-6, 30, r"\d\.\de-6 \d\.\de-6 to \d\.\de-6"),
+    ],
+)
+def test_values_of_any_size_have_room_beside_their_pulls(tokens, visit, size, count, said):
+    name = f"values about {size:g}"
+    begun = bestk.Study(
+        name, "abc", k=1, rewards=bestk.Bounded(0, size), storage=tokens[0], seed=1, lease=60
+    )
+    for arm, share in (("a", 0.45), ("b", 0.55), ("c", 0.5)):
+        for i in range(count):
+            begun.add(arm, size * (share + 0.01 * (-1) ** i), id=f"{arm}{i}")
+    page = visit(f"/studies/{name}", viewport={"width": 1280, "height": 800})
+    for width in (1280, 900, 360):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.locator(".row").nth(2).wait_for()
+        fits = "(spans) => spans.every((e) => e.scrollWidth <= e.offsetWidth)"
+        assert page.locator(".row > span:not(.plot)").evaluate_all(fits), width
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert re.fullmatch(said, page.locator(".row .numbers").first.inner_text())

@@ -211,6 +211,8 @@ class SharedStudy(Study):
             if mine:
                 return [self._pull(key) for key in mine[: request.n]]
             self._require_few(worker.owner, request.rating)
+            if self._is_anothers_turn():
+                return []
         spared = self._spared(worker)
         pulls = self._ask(n, names, spared) if (n := self._room(request.n, spared)) else []
         if spared and not pulls:  # nothing else is left
@@ -221,6 +223,13 @@ class SharedStudy(Study):
             if not pull.id.startswith(names.token):
                 self._again.setdefault(names.token, []).append(pull.id)
         return pulls
+
+    def _is_anothers_turn(self) -> bool:
+        """Whether a policy of one pull at a time waits for one that somebody makes: people wait."""
+        if self._fold.spec.family != LIL_UCB:
+            return False
+        self._handover.lapse()
+        return bool(self._fold.open) and not self._handover.free(self._fold.open)
 
     def _require_few(self, owner: str, most: int) -> None:
         """Refuse more pulls for an owner who has so many: workers are called as they like."""

@@ -1,5 +1,7 @@
 // What the pages ask of the server, and what they do when it says no.
 
+import { make, sentence } from "./dom.js";
+
 /** An answer that is no success: `status` is 0 where there was no answer at all. */
 export class Refused extends Error {
   constructor(status, kind, message, wait = null) {
@@ -18,6 +20,8 @@ export const studyName = () => decodeURIComponent(location.pathname.split("/")[2
 
 /** The address of a study's page or, with "/api" before it, of its data. */
 export const studyPath = (name, rest = "") => `/studies/${encodeURIComponent(name)}${rest}`;
+
+let wasLetIn = false; // whether this page has been answered: the token was good then
 
 /** Ask the server; the answer as JSON, null where there is none. */
 export async function call(path, body) {
@@ -43,7 +47,10 @@ export async function call(path, body) {
   } catch {
     // a proxy's page, not the server's answer
   }
-  if (response.ok) return data;
+  if (response.ok) {
+    wasLetIn = true;
+    return data;
+  }
   const wait = Number(response.headers.get("Retry-After")) || null;
   const message = data?.message ?? `The server answered ${response.status}.`;
   throw new Refused(response.status, data?.error ?? "", message, wait);
@@ -69,9 +76,9 @@ export async function insist(path, body, say = () => {}) {
 /** So many seconds later. */
 export const sleep = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
 
-/** To the login page, and back here afterwards. */
+/** To the login page, and back here afterwards; Back does not lead into this page, which leads there. */
 export function toLogin() {
-  location.assign(`/login?next=${encodeURIComponent(location.pathname)}`);
+  location.replace(`/login?next=${encodeURIComponent(location.pathname)}${wasLetIn ? "&ended" : ""}`);
 }
 
 /** What to do with a refusal of a whole page: log in, or say what is wrong in `place`. */
@@ -79,8 +86,9 @@ export function refusedIn(place) {
   return (refused) => {
     if (refused.status === 401) return toLogin();
     place.hidden = false;
-    place.textContent =
-      refused.status === 403 ? "This token may not see this page." : refused.message;
+    const text = refused.status === 403 ? "This token may not see this page." : sentence(refused.message);
+    const isList = location.pathname === "/studies";
+    place.replaceChildren(text, ...(isList ? [] : [" ", make("a", { href: "/studies" }, "All studies")]));
   };
 }
 

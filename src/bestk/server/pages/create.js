@@ -1,13 +1,16 @@
 // The form for a new study: from its fields to what the server takes, the keys of a study file.
 
 import { call, studyPath, toLogin } from "./api.js";
-import { at } from "./dom.js";
+import { at, sentence } from "./dom.js";
+import { isPicture } from "./item.js";
+
+const MOST = 20; // levels that the server takes
 
 const lines = (text) => text.split("\n").map((line) => line.trim()).filter(Boolean);
 
 /** "0.5 = somewhat funny" and its like, one per line. */
 export function readLevels(text) {
-  return lines(text).map((line) => {
+  const levels = lines(text).map((line) => {
     const [, value, label] = /^([^=]+?)(?:\s*=\s*(.*))?$/.exec(line) ?? [];
     const number = Number(value);
     if (value === undefined || !Number.isFinite(number)) {
@@ -15,12 +18,22 @@ export function readLevels(text) {
     }
     return { value: number, label: label || String(number) };
   });
+  if (levels.length > MOST) throw new Error(`The scale has ${levels.length} levels: at most ${MOST} are possible.`);
+  if (new Set(levels.map(({ value }) => value)).size < 2) throw new Error("The scale needs two different values.");
+  return levels;
+}
+
+/** "0 to 10": least and most. */
+function readRange(text) {
+  const ends = text.split(/\s+to\s+/).map(Number);
+  if (ends.length === 2 && ends.every(Number.isFinite) && ends[0] < ends[1]) return ends;
+  throw new Error(`"${text}" is no range: the least and the most, such as 0 to 10.`);
 }
 
 /** A host as a policy of browsers names it: with https, unless another scheme is given. */
 function origin(host) {
   const full = (host.includes("://") ? host : `https://${host}`).replace(/\/+$/, "");
-  if (/^https?:\/\/[A-Za-z0-9.-]+(:[0-9]+)?$/.test(full)) return full;
+  if (/^https?:\/\/[A-Za-z0-9.-]+(:[0-9]+)?$/.test(full)) return full.toLowerCase();
   throw new Error(`"${host}" is no host: a name such as images.example.org.`);
 }
 
@@ -49,11 +62,21 @@ export function readForm(form) {
   } else if (study.rewards === "bernoulli") {
     page.levels = [{ value: 0, label: "no" }, { value: 1, label: "yes" }];
   } else if (study.rewards === "bounded") {
-    [study.low, study.high] = field("range").split(/\s+to\s+/).map(Number);
+    [study.low, study.high] = readRange(field("range"));
   }
   if (!page.levels) return study;
+  const text = page.item_kind === "image" && study.arms.find((arm) => !isPicture(arm, page.image_hosts));
+  if (text) {
+    throw new Error(`"${text}" would be shown as a text: a picture is given by its address, https://..., and its host must be`
+      + ' among those that pictures may come from.');
+  }
   return { ...study, page, lease: 60 * Number(field("minutes")) };
 }
+
+const SAYS = {
+  403: "This token may not create studies.",
+  409: "There is a study of this name, begun with something else: choose another name.",
+};
 
 /** Let the form create studies; `problem` says what is wrong. */
 export function prepare(form, problem) {
@@ -67,11 +90,12 @@ export function prepare(form, problem) {
   };
   form.elements.rewards.addEventListener("change", adapt);
   adapt();
+  let isBusy = false; // a button that is disabled would lose the focus
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const button = form.querySelector("button.main");
+    if (isBusy) return;
+    isBusy = true;
     problem.hidden = true;
-    button.disabled = true;
     try {
       const study = readForm(form);
       const { name } = await call("/api/studies", study);
@@ -79,9 +103,9 @@ export function prepare(form, problem) {
     } catch (refused) {
       if (refused.status === 401) return toLogin();
       problem.hidden = false;
-      problem.textContent = refused.status === 403 ? "This token may not create studies." : refused.message;
+      problem.textContent = SAYS[refused.status] ?? sentence(refused.message);
     } finally {
-      button.disabled = false;
+      isBusy = false;
     }
   });
 }

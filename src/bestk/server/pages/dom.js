@@ -35,6 +35,9 @@ const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 /** 12,345. */
 export const count = (value) => whole.format(value);
 
+/** A message as a sentence. */
+export const sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+
 /** A number and what there is of it. */
 export const many = (value, what) => `${count(value)} ${what}${value === 1 ? "" : "s"}`;
 
@@ -46,13 +49,24 @@ export function roundedUp(value) {
   return String(Number(up.toPrecision(3)));
 }
 
-/** How many decimals show two digits of the narrowest interval. */
-export function decimalsFor(arms) {
-  let narrow = Infinity;
-  for (const arm of arms) {
-    const width = arm.lower === null || arm.upper === null ? 0 : arm.upper - arm.lower;
+/** A unit in which values of that size are short, and what is written for it. */
+function unitOf(size) {
+  for (const [unit, suffix] of [[1e9, "G"], [1e6, "M"]]) if (size >= unit) return [unit, suffix];
+  if (size >= 1e-3 || size === 0) return [1, ""];
+  const exponent = Math.floor(Math.log10(size));
+  return [10 ** exponent, `e${exponent}`];
+}
+
+/** How the values of arms are written: two digits of the narrowest interval, in one unit for all. */
+export function notationFor(arms) {
+  let narrow = Infinity, size = 0;
+  for (const { mean, lower, upper } of arms) {
+    if (mean === null) continue;
+    for (const value of [mean, lower ?? 0, upper ?? 0]) size = Math.max(size, Math.abs(value));
+    const width = lower === null || upper === null ? 0 : upper - lower;
     if (width > 0 && width < narrow) narrow = width;
   }
-  if (!Number.isFinite(narrow)) narrow = 0.01;
-  return Math.min(8, Math.max(0, 1 - Math.floor(Math.log10(narrow))));
+  const [unit, suffix] = unitOf(size);
+  const digits = Number.isFinite(narrow) ? 1 - Math.floor(Math.log10(narrow / unit)) : 3;
+  return { unit, suffix, decimals: Math.min(8, Math.max(0, digits)) };
 }

@@ -17,7 +17,7 @@ export function isPicture(text, hosts) {
   } catch {
     return false;
   }
-  return hosts.some((host) => host === url.host || host === url.origin);
+  return hosts.some((host) => [url.host, url.origin].includes(host.toLowerCase()));
 }
 
 /** One thing for people, as an element. */

@@ -1,6 +1,6 @@
 // The live page: the server sends what is new, and the page shows it.
 
-import { refusedIn, signOutWith, call, studyName, studyPath } from "./api.js";
+import { call, insist, refusedIn, signOutWith, studyName, studyPath } from "./api.js";
 import { certainty } from "./certainty.js";
 import { at, count, make, nameOf, write } from "./dom.js";
 import { badge, figures, headline, showFigures, showRemarks, showWorkers, verdict } from "./facts.js";
@@ -100,7 +100,7 @@ function fill(row) {
   const rank = standings.order.findIndex((arm) => arm.row === row);
   const arm = standings.order[rank];
   if (!arm) return;
-  const { mean, interval } = numbersOf(arm, standings.decimals + 1);
+  const { mean, interval } = numbersOf(arm, standings.notation, 1);
   write(at("arm-name"), nameOf(arm.label));
   const share = state.samples ? `, ${((100 * arm.pulls) / state.samples).toFixed(1)}% of all` : "";
   const certain = { in: "certainly in the answer", out: "certainly not in the answer", undecided: "undecided" };
@@ -151,7 +151,7 @@ async function begin() {
   signOutWith(at("sign-out"));
   at("sign-out").hidden = false;
   listen();
-  const page = await call(`${api}/page`).catch(() => null); // a study without one is not for raters
+  const page = await insist(`${api}/page`).catch(() => null); // a study without one is not for raters
   for (const id of ["csv", "jsonl"]) at(id).hidden = page?.may_export === false; // others' ratings
   mayRate = Boolean(page?.may_rate && page.levels.length);
   at("rate").href = studyPath(name, "/rate");

@@ -19,6 +19,8 @@ if (given) {
   history.replaceState(null, "", location.pathname + location.search);
 }
 
+at("ended").hidden = !new URLSearchParams(location.search).has("ended");
+
 // a server for its own machine alone needs no token, and who has signed in none again
 call("/api/studies").then(() => {
   at("inside").hidden = false;
@@ -31,7 +33,7 @@ at("form").addEventListener("submit", async (event) => {
   refusal.hidden = true;
   try {
     await call("/login", { token: at("token").value.trim() });
-    location.assign(afterwards());
+    location.replace(afterwards()); // Back does not lead here
   } catch (refused) {
     refusal.hidden = false;
     refusal.textContent = refused.status === 401 ? "This token is not valid, or no longer." : refused.message;

@@ -4,7 +4,7 @@
 // a reload too), and the same answer told twice counts once. So a lost connection is waited out.
 
 import { Refused, call, insist, refusedIn, signOutWith, sleep, studyName, studyPath } from "./api.js";
-import { at, count, make, many, write } from "./dom.js";
+import { at, count, make, many, sentence, write } from "./dom.js";
 import { showPull } from "./item.js";
 
 const name = studyName();
@@ -15,6 +15,8 @@ let worker = ""; // the name of this tab among the raters
 let page = null; // settings: question, levels, ...
 let pull = null; // what is on the screen
 let isBusy = false;
+let late = ""; // said of the last rating, if it did not count
+let focused = null; // the button that had the focus when all were hidden
 let progress = { samples: 0, mine: 0 };
 
 /** Something that this tab remembers, over a reload too; fresh where it is not there. */
@@ -47,8 +49,17 @@ function trouble(refused) {
   write(at("trouble"), refused === null ? "" : `${refused.message} Trying again; nothing is lost.`);
 }
 
+/** Show one section, or none; the focus goes with it, and comes back to the button where it was. */
 function only(section) {
+  const isNew = section !== null && at(section).hidden;
+  if (section !== "rating" && at("rating").contains(document.activeElement)) focused = document.activeElement;
   for (const id of ["rating", "waiting", "thanks"]) at(id).hidden = id !== section;
+  if (section !== "rating") {
+    if (isNew) at(section).focus();
+  } else if (focused !== null) {
+    if (isNew) focused.focus();
+    focused = null;
+  }
 }
 
 /** The next pull onto the screen, or thanks. */
@@ -79,20 +90,25 @@ function finish() {
   write(at("thanks-text"), `This study has all the ratings it needs. ${own}`.trim());
   at("standings").hidden = !progress.may_view;
   at("standings").href = studyPath(name);
-  at("thanks").focus();
 }
 
 async function showProgress() {
+  let text = "";
   try {
     progress = await call(`${api}/progress?worker=${encodeURIComponent(worker)}`);
+    const { samples, mine } = progress;
+    text = mine
+      ? `Thank you: ${many(mine, "rating")} by you, ${count(samples)} by everyone.`
+      : samples ? `${many(samples, "rating")} so far.` : "Yours is the first rating.";
   } catch {
-    return; // a courtesy: the next one will do
+    if (!late) return; // a courtesy: the next one will do
   }
-  const { samples, mine } = progress;
-  write(at("progress"), mine
-    ? `Thank you: ${many(mine, "rating")} by you, ${count(samples)} by everyone.`
-    : samples ? `${many(samples, "rating")} so far.` : "Yours is the first rating.");
+  write(at("progress"), `${late} ${text}`.trim());
 }
+
+/** Why a rating did not count. */
+const whyNot = ({ status, message }) => `Your last rating did not count: ${
+  status === 409 ? "it came too late, or this one was rated in another tab." : sentence(message)}`;
 
 /** Do something with the pull on the screen, once, then show the next. */
 async function settle(path, body, button) {
@@ -101,9 +117,10 @@ async function settle(path, body, button) {
   button.classList.add("pressed");
   at("rating").setAttribute("aria-busy", "true");
   try {
+    late = "";
     await insist(`${api}/${path}`, body, trouble).catch((refused) => {
       if (refused.status === 401 || refused.status === 403) throw refused;
-      write(at("progress"), `That one did not count: ${refused.message}`); // its lease ran out, say
+      late = whyNot(refused); // its lease ran out, say
     });
     dropped("ask");
     await Promise.all([next(), showProgress()]);
@@ -124,24 +141,42 @@ function keysOf(levels) {
   return levels.map((_, i) => (i < 10 ? String((i + 1) % 10) : null));
 }
 
-function showLevels(levels) {
+/** Do that at a click. The second of a double click is none: it would be for an item that nobody has seen. */
+function onClick(button, act) {
+  button.addEventListener("click", (event) => {
+    if (event.detail < 2 && pull !== null) act();
+  });
+}
+
+const SHORT = 4; // letters of a label that fits a narrow button: arbitrary
+
+function showLevels(given) {
+  const levels = given.map(({ value, label }) => ({ value, label: label || String(value) }));
   const keys = keysOf(levels);
   const place = at("levels");
-  place.classList.toggle("many", levels.length > 4);
+  place.classList.toggle("many", levels.length > 4 && levels.every(({ label }) => label.length <= SHORT));
   levels.forEach(({ value, label }, i) => {
     const key = keys[i];
     const button = make("button", { type: "button", "aria-keyshortcuts": key },
-      key && make("kbd", { "aria-hidden": "true" }, key), make("span", { dir: "auto" }, label ?? String(value)));
-    button.addEventListener("click", () =>
-      pull && settle("tell", { answers: [{ pull: pull.id, reward: value }] }, button));
+      key !== null && key !== label ? make("kbd", { "aria-hidden": "true" }, key) : null, make("span", { dir: "auto" }, label));
+    onClick(button, () => settle("tell", { answers: [{ pull: pull.id, reward: value }] }, button));
     place.append(button);
   });
 }
 
+/** The digit of a key: on French keyboards, say, the row of digits types others without Shift. */
+const digitOf = ({ key, code, shiftKey }) =>
+  (/^[0-9]$/.test(key) ? key : shiftKey ? undefined : /^Digit([0-9])$/.exec(code)?.[1]);
+
 function keys(event) {
-  if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || at("rating").hidden) return;
-  if (event.key.toLowerCase() === "s") at("skip").click();
-  else if (/^[0-9]$/.test(event.key)) at("levels").querySelector(`[aria-keyshortcuts="${event.key}"]`)?.click();
+  if (event.ctrlKey || event.metaKey || event.altKey || at("rating").hidden) return;
+  if (event.repeat) { // a key that is held down rates once
+    if (event.key === "Enter" && at("rating").contains(event.target)) event.preventDefault();
+    return;
+  }
+  const digit = digitOf(event);
+  if (digit !== undefined) at("levels").querySelector(`[aria-keyshortcuts="${digit}"]`)?.click();
+  else if (event.key.toLowerCase() === "s") at("skip").click();
 }
 
 async function begin() {
@@ -154,8 +189,7 @@ async function begin() {
     write(at("question"), page.question || "How good is this?");
     if (!page.levels.length) throw new Refused(400, "", "This study has no levels for people to rate by.");
     showLevels(page.levels);
-    at("skip").addEventListener("click", () =>
-      pull && settle("release", { pulls: [pull.id], skip: true, worker }, at("skip")));
+    onClick(at("skip"), () => settle("release", { pulls: [pull.id], skip: true, worker }, at("skip")));
     addEventListener("keydown", keys);
     await Promise.all([next(), showProgress()]);
   } catch (refused) {

@@ -4,9 +4,10 @@ import { count, make, nameOf, write } from "./dom.js";
 
 const SAYS = { in: "in", out: "out", undecided: "undecided" };
 
-/** The mean and the interval in words, `decimals` of each. */
-export function numbersOf(arm, decimals) {
-  const number = (value, missing) => (value === null ? missing : value.toFixed(decimals));
+/** The mean and the interval in words, with so many decimals `more` than the notation has. */
+export function numbersOf(arm, { unit, suffix, decimals }, more = 0) {
+  const number = (value, missing) =>
+    (value === null ? missing : `${(value / unit).toFixed(decimals + more)}${suffix}`);
   return {
     mean: arm.mean === null ? "not observed" : number(arm.mean, ""),
     interval: arm.mean === null ? "" : `${number(arm.lower, "−∞")} to ${number(arm.upper, "∞")}`,
@@ -50,13 +51,13 @@ export class Row {
 
   /** Write what is known of the arm. `view` has what depends on all arms. */
   show(arm, rank, view) {
-    const { scale, decimals, most, size, answered, chosen, compared } = view;
+    const { scale, notation, most, size, answered, chosen, compared } = view;
     const isChosen = chosen === arm.row;
     const state = [arm.mean, arm.lower, arm.upper, arm.pulls, arm.status, rank, scale.low, scale.high,
-      decimals, most, size, rank < answered, isChosen].join();
+      notation.decimals, notation.unit, most, size, rank < answered, isChosen].join();
     if (state === this.shown) return;
     this.shown = state;
-    const { mean, interval } = numbersOf(arm, decimals);
+    const { mean, interval } = numbersOf(arm, notation);
     const glides = this.element.classList.contains("new") ? " new" : "";
     this.element.className = `row ${arm.status}${isChosen ? " chosen" : ""}${glides}`;
     write(this.rank, count(rank + 1));

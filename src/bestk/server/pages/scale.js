@@ -27,6 +27,7 @@ export function short(value) {
   for (const [least, size, unit] of [[1e9, 1e9, "G"], [1e6, 1e6, "M"], [1e4, 1e3, "k"]]) {
     if (Math.abs(value) >= least) return `${Number((value / size).toPrecision(6))}${unit}`;
   }
+  if (value !== 0 && Math.abs(value) < 1e-3) return Number(value.toPrecision(6)).toExponential();
   return value.toLocaleString("en", { maximumFractionDigits: 8 });
 }
 

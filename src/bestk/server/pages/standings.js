@@ -3,8 +3,8 @@
 // With 5,000 arms a row each would be 50,000 elements to lay out whenever one of them moves. Rows have
 // one height, so the place of each is known without laying it out, and a few dozen are drawn.
 
-import { decimalsFor, make, nameOf } from "./dom.js";
-import { Row } from "./row.js";
+import { count, make, nameOf, notationFor } from "./dom.js";
+import { Row, numbersOf } from "./row.js";
 import { rangeOf, settled, short } from "./scale.js";
 
 const BEYOND = 6; // rows drawn above and below those in sight
@@ -75,7 +75,12 @@ export class Standings {
     if (this.top !== null) this.answered = this.top.size;
     const fresh = settled(this.scale, rangeOf(this.order, this.answered));
     if (fresh !== this.scale) this.#rescale(fresh);
-    this.decimals = decimalsFor(this.order.slice(0, this.answered + 20));
+    const first = this.order.slice(0, this.answered + 20);
+    this.notation = notationFor(first);
+    const lengths = first.map((arm) => Object.values(numbersOf(arm, this.notation)).join(" ").length);
+    const { style } = this.list.parentElement;
+    style.setProperty("--digits", count(this.order.length).length);
+    style.setProperty("--letters", Math.max(0, ...lengths));
     this.most = this.order.reduce((most, arm) => Math.max(most, arm.pulls), 0);
     this.#sift();
   }
@@ -130,7 +135,7 @@ export class Standings {
     this.end.hidden = this.split === null;
     if (this.split !== null) this.end.style.transform = `translateY(${this.split * this.rowHeight}px)`;
 
-    const view = { scale: this.scale, decimals: this.decimals, most: this.most, size: this.order.length,
+    const view = { scale: this.scale, notation: this.notation, most: this.most, size: this.order.length,
       answered: this.answered, chosen: this.chosen, compared: this.compared };
     const kept = new Map();
     let before = null; // rows stand in the page in the order in which they are read

@@ -1,15 +1,15 @@
 // All studies of the server, and a form for a new one.
 
 import { call, refusedIn, signOutWith, studyPath } from "./api.js";
-import { at, count, make, many } from "./dom.js";
+import { at, count, make, many, sentence } from "./dom.js";
 import { badge } from "./facts.js";
 import { prepare } from "./create.js";
 
 function entry(study) {
   const { name, arms, k, samples, open } = study;
   if (study.problem) {
-    return make("li", {}, make("h2", {}, make("span", { dir: "auto" }, study.title || name)),
-      make("p", { class: "note no" }, `${study.problem}.`));
+    return make("li", { "data-text": `${name} ${study.title}`.toLowerCase() }, make("h2", {}, make("span", { dir: "auto" }, study.title || name)),
+      make("p", { class: "note no" }, sentence(study.problem)));
   }
   const [says, kind] = badge(study);
   const api = `/api${studyPath(name)}`;
@@ -17,23 +17,27 @@ function entry(study) {
   const rates = study.rate && !study.stopped;
   const title = make(study.view || rates ? "a" : "span",
     { href: (study.view || rates) && studyPath(name, study.view ? "" : "/rate"), dir: "auto" }, study.title || name);
+  const link = (text, attributes) => make("a", { ...attributes, "aria-label": `${text}: ${study.title || name}` }, text);
   const links = [
-    rates && make("a", { class: "button main", href: studyPath(name, "/rate") }, "Rate"),
-    study.view && make("a", { href: studyPath(name) }, "Watch"),
-    study.view && make("a", { href: `${api}/report`, download: `${name}.html` }, "Report"),
-    study.view && study.certified && make("a", { href: `${api}/certificate`, download: `${name}.cert.json` }, "Certificate"),
-    study.export && make("a", { href: `${api}/export?format=csv`, download: `${name}.csv` }, "Answers"),
+    rates && link("Rate", { class: "button main", href: studyPath(name, "/rate") }),
+    study.view && link("Watch", { href: studyPath(name) }),
+    study.view && link("Report", { href: `${api}/report`, download: `${name}.html` }),
+    study.view && study.certified && link("Certificate", { href: `${api}/certificate`, download: `${name}.cert.json` }),
+    study.export && link("Answers", { href: `${api}/export?format=csv`, download: `${name}.csv` }),
   ];
+  const called = study.title && study.title !== name ? [make("bdi", {}, name), ": "] : []; // titles may be alike
   return make("li", { "data-text": `${name} ${study.title} ${says}`.toLowerCase() },
     make("h2", {}, title, make("span", { class: `badge ${kind}` }, says)),
-    make("p", { class: "soft number" }, `${wanted}; ${many(samples, "answer")}${open ? `, ${count(open)} open` : ""}`),
+    make("p", { class: "soft number" }, ...called, `${wanted}; ${many(samples, "answer")}${open ? `, ${count(open)} open` : ""}`),
     make("div", { class: "links" }, ...links.filter(Boolean)));
 }
 
 const MANY = 8; // studies; of more one can be searched for
 
+const hasEnded = ({ stopped, problem }) => Boolean(stopped || problem);
+
 /** Those that go on first, and the newest of them. */
-const ordered = (studies) => [...studies].reverse().sort((a, b) => a.stopped - b.stopped);
+const ordered = (studies) => [...studies].reverse().sort((a, b) => hasEnded(a) - hasEnded(b));
 
 /** Leave those in the list whose name, title or state has this text. */
 function search(text) {
