@@ -259,7 +259,10 @@ def test_before_the_fit_there_is_nothing_either():
         ({"low": "x"}, "range .'x', 1.0. was refused"),
         ({"high": 0.5}, r"score 0\.\d+ of the candidate .* low=0 and high=0.5"),
         ({"scoring": lambda model, X: float("nan")}, "score nan"),  # noqa: ARG005
-        ({"k": 1, "policy": "lil-ucb", "epsilon": 0, "n_jobs": 2}, "n_jobs=2 was refused: lil-ucb"),
+        (
+            {"k": 1, "policy": "lil-ucb", "epsilon": 0, "n_jobs": 2},
+            "n_jobs=2 was refused: the theorem of lil-ucb",
+        ),
         ({"delta": 2}, "delta"),
         ({"policy": "no-such"}, "unknown policy"),
     ],
