@@ -3,6 +3,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/.core# the package alone, which is all that the demo needs
 READY := $(VENV)/.ready# and what development needs
+# many tests wait for processes, servers and timeouts: one worker more than there are cores
+WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN || echo 1) + 1)
 COMPILE = $(BIN)/python tests/helpers/warm_up.py # what many tests use: a minute, and a second once done
 
 .PHONY: setup demo serve-demo figures test check docs bench tables clean
@@ -39,7 +41,7 @@ figures: $(READY)
 test: export PYTHONDONTWRITEBYTECODE =
 test: $(READY)
 	$(COMPILE)
-	$(BIN)/pytest --numprocesses auto --dist loadfile
+	$(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 check: $(READY)
 	$(BIN)/ruff check

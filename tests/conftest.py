@@ -16,6 +16,16 @@ settings.register_profile(  # the same examples on every day, and on a slow one
 )
 settings.load_profile("fixed")
 
+LONG = (  # files of half a minute
+    "test_command_line", "test_dask", "test_docs", "test_examples", "test_inspect", "test_pages",
+    "test_pages_mistakes", "test_pages_words", "test_race",
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(items):
+    """Long files come first, so that at the end no worker has one of them for itself."""
+    items.sort(key=lambda item: item.path.stem not in LONG)
+
 
 @pytest.hookimpl(tryfirst=True)  # before the fixtures of any scope
 def pytest_runtest_setup(item):
