@@ -173,9 +173,10 @@ class Bernoulli(Ranged):
 
     def policy_evidence(self, setting: ev.Setting) -> Evidence:
         """Bets, or the Beta mixture of version 0.1."""
-        kind, points = (COINS, ev.COIN_FRACTIONS) if setting.bets else (BETA, ev.N0)
-        weights = ev.COIN_WEIGHTS if setting.bets else None
-        return ev.mixture(kind, self.sigma, ev.UNIT, points, weights, maximize=setting.maximize)
+        if not setting.bets:
+            return ev.mixture(BETA, self.sigma, ev.UNIT, ev.N0, None, maximize=setting.maximize)
+        points, weights = ev.COIN_FRACTIONS, ev.COIN_WEIGHTS
+        return ev.mixture(COINS, self.sigma, ev.UNIT, points, weights, maximize=setting.maximize)
 
 
 @dataclass(frozen=True)

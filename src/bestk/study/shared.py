@@ -137,11 +137,12 @@ class SharedStudy(Study):
             self._tidy()
         self._heard[worker] = time.monotonic()
 
-    def _hear_of(self, pull: str, owner: str) -> None:
-        """The worker lives that has an open pull, if it is the owner who says what became of it."""
+    def _hear_of(self, pull: str, owner: str) -> Worker | None:
+        """Who has an open pull; that worker lives if it is the owner who says what became of it."""
         worker = self.holder(pull)
         if worker is not None and worker.owner == owner:
             self.hear(worker)
+        return worker
 
     def _tidy(self) -> None:
         """Forget workers and requests that hold no open pull: nobody asks about them.
@@ -189,9 +190,9 @@ class SharedStudy(Study):
         """Those of one request of that owner, all or none; how many were new."""
         fresh = self._fresh((key, reward, extras.written(extra)) for key, reward, extra in answers)
         for event in fresh:
-            self._hear_of(event.key, owner)
+            worker = self._hear_of(event.key, owner)
             self._journal.append(event)
-            self.told[self.holder(event.key)] += 1
+            self.told[worker] += 1
         return len(fresh)
 
     def hand_out(self, request: Request) -> list[Pull]:
